@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A chunk: the events of one track from one lane over a stretch of time, in ring order, immutable.
+ *
+ * Raw form (before compression), all integers LEB128 varints unless said:
+ *   u8 version (1), events, depth_in, bytes of times, bytes of codes, bytes of payload,
+ *   depth_in x (marker, ticks before t0 that it began), times, codes, payload
+ * times: per event the zig-zag ticks since the event before (the first: since t0, so 0).
+ * codes: per event 0: END of the innermost zone; 1..15: enum chunk_code, arguments in payload;
+ *   16 + marker: BEGIN. Depth is the reader's to follow.
+ * Lossless: what the ring said can be read back, except block headers and padding.
+ */
+#ifndef FPROF_DAEMON_CHUNK_H
+#define FPROF_DAEMON_CHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHUNK_DEPTH_MAX 512 /* zones open at once on a track; deeper ones are counted, not stored */
+#define CHUNK_BYTES_MAX (64u * 1024u) /* raw; a chunk is cut when it passes this */
+
+enum chunk_code {
+	CHUNK_END = 0,	 /* closes the innermost */
+	CHUNK_NEXT = 1,	 /* payload: marker. Closes the innermost and begins marker */
+	CHUNK_INSTANT = 2, /* marker */
+	CHUNK_COUNTER = 3, /* marker, op | type << 1, zig-zag value or 8 bytes double */
+	CHUNK_MESSAGE = 4, /* marker, colour, byte count, bytes */
+	CHUNK_TEXT = 5,	 /* byte count, bytes */
+	CHUNK_VALUE = 6, /* type, zig-zag value or 8 bytes */
+	CHUNK_MARK = 7,	 /* stream, origin, sequence, engine id + 1 (0: none) */
+	CHUNK_TRUNCATE = 8, /* payload: count. Closes the count innermost zones, flagged truncated */
+	CHUNK_THREAD_BEGIN = 9,
+	CHUNK_THREAD_END = 10,
+	CHUNK_UNBALANCED_END = 11, /* marker. Closes the zones inside the innermost one of marker (truncated), then it */
+	CHUNK_STRAY_END = 12, /* marker. Closes nothing */
+	CHUNK_FIBER_ENTER = 13, /* fiber track; the thread runs the fiber from here on */
+	CHUNK_FIBER_LEAVE = 14,
+	CHUNK_OTHER = 15, /* subkind, word count, words as 8 bytes each: kept as it was */
+	CHUNK_BEGIN = 16,
+};
+
+struct chunk_open {
+	uint32_t marker;
+	int64_t begin; /* ticks */
+};
+
+/* Writing: used by the drain thread, one per track and lane. */
+struct chunk_builder {
+	uint8_t *times, *codes, *payload;
+	size_t times_bytes, codes_bytes, payload_bytes;
+	size_t times_capacity, codes_capacity, payload_capacity;
+	uint32_t events, depth_in;
+	int64_t t0, last;
+	struct chunk_open carried[CHUNK_DEPTH_MAX];
+};
+
+/* Reading. */
+struct chunk_event {
+	enum chunk_code code; /* CHUNK_BEGIN for every begin */
+	uint32_t marker;      /* BEGIN, NEXT, INSTANT, COUNTER, MESSAGE, *_END */
+	int64_t t;
+	uint32_t op, type;    /* COUNTER, VALUE */
+	union {
+		int64_t i;
+		uint64_t u;
+		double d;
+	} value;	      /* COUNTER, VALUE; MARK: i = engine id or -1; TRUNCATE: u = count */
+	uint32_t stream, origin; /* MARK */
+	uint64_t sequence;    /* MARK */
+	uint32_t colour;      /* MESSAGE */
+	uint32_t track;	      /* FIBER_ENTER */
+	const uint8_t *bytes; /* MESSAGE, TEXT; into the raw form */
+	size_t byte_count;
+};
+
+struct chunk_reader {
+	const uint8_t *times, *times_end, *codes, *codes_end, *payload, *payload_end;
+	uint32_t events_left, depth_in;
+	int64_t t0, last;
+	struct chunk_open carried[CHUNK_DEPTH_MAX];
+};
+
+/* raw: a whole raw form whose first event is at t0. 0, or -EBADMSG: not a chunk. The raw form must outlive
+ * the reader. Safe for any bytes. */
+int chunk_reader_init(struct chunk_reader *r, const void *raw, size_t bytes, int64_t t0);
+/* 1: *ret_event is the next one; 0: at the end; -EBADMSG. */
+int chunk_reader_next(struct chunk_reader *r, struct chunk_event *ret_event);
+
+/* What is stored: compressed with its checksum. Returns bytes written to dst (capacity >=
+ * chunk_pack_bound(bytes)) or -ENOMEM. Any thread. */
+size_t chunk_pack_bound(size_t raw_bytes);
+long chunk_pack(void *dst, size_t capacity, const void *raw, size_t bytes);
+/* Undoes it into a malloc'ed buffer: 0, -ENOMEM, -EBADMSG (checksum, format, absurd size). */
+int chunk_unpack(const void *packed, size_t bytes, uint8_t **ret_raw, size_t *ret_bytes);
+
+#endif
