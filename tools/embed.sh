@@ -34,7 +34,11 @@ path_of() {
 	echo '#include <string.h>'
 	n=0
 	for file; do
-		echo "static const unsigned char data_$n[] = {"
+		[ -r "$file" ] || {
+			echo "embed.sh: cannot read $file" >&2
+			exit 1
+		}
+		echo "static const unsigned char data_${n}[] = {"
 		od -An -v -tx1 "$file" | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'
 		echo '0x00};'
 		n=$((n + 1))
