@@ -4,7 +4,7 @@
  *
  * Raw form (before compression), all integers LEB128 varints unless said:
  *   u8 version (1), events, depth_in, bytes of times, bytes of codes, bytes of payload,
- *   depth_in x (marker, ticks before t0 that it began), times, codes, payload
+ *   depth_in x (marker, zig-zag ticks before t0 that it began), times, codes, payload
  * times: per event the zig-zag ticks since the event before (the first: since t0, so 0).
  * codes: per event 0: END of the innermost zone; 1..15: enum chunk_code, arguments in payload;
  *   16 + marker: BEGIN. Depth is the reader's to follow.
@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CHUNK_VERSION	1
 #define CHUNK_DEPTH_MAX 512 /* zones open at once on a track; deeper ones are counted, not stored */
 #define CHUNK_BYTES_MAX (64u * 1024u) /* raw; a chunk is cut when it passes this */
 
