@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A writer, not a tree: a frame with 10,000 zones is some 2 MB of text, and building it first as
- * objects would cost more than the database does. Growth doubles the buffer. A failed allocation sets
- * `failed` and makes everything after it a no-op, so that callers look once.
+ * objects would cost more than the database does. Growth doubles the buffer. A failed allocation
+ * sets `failed` and makes everything after it a no-op, so that callers look once.
  *
  * One flag is enough for commas: a begin or a key clears it, a finished value sets it.
  */

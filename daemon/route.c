@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The routing table is the one list of what the server answers; docs/openapi.yaml is tested against
+ * it.
+ *
+ * The request line is taken raw, before the HTTP library decodes it: decoding here, once, makes it
+ * certain that an escaped slash never splits a path, that an escaped NUL never ends a string, and
+ * that nothing which is no UTF-8 comes any further.
+ */
+#include "route.h"
+
+#include "json.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct route routes[] = {
+	{ROUTE_STATUS, "/api/v1/status", {NULL}},
+	{ROUTE_SESSIONS, "/api/v1/sessions", {"last", NULL}},
+	{ROUTE_SESSION, "/api/v1/sessions/{id}", {NULL}},
+	{ROUTE_FRAMES, "/api/v1/sessions/{id}/frames", {"last", "from", "to", "stream", NULL}},
+	{ROUTE_FRAME, "/api/v1/sessions/{id}/frames/{frame}", {"stream", "max_zones", NULL}},
+	{ROUTE_THREADS, "/api/v1/sessions/{id}/threads", {NULL}},
+	{ROUTE_STREAMS, "/api/v1/sessions/{id}/streams", {NULL}},
+	{ROUTE_STREAM, "/api/v1/stream", {"session", NULL}},
+	{ROUTE_OPENAPI, "/api/v1/openapi.yaml", {NULL}},
+	{ROUTE_HEALTHZ, "/healthz", {NULL}},
+	{ROUTE_READYZ, "/readyz", {NULL}},
+	{ROUTE_METRICS, "/metrics", {NULL}},
+};
+/* The page's state lives in its address, so a query is the page's own business. */
+static const struct route asset_route = {ROUTE_ASSET, NULL, {NULL}};
+
+const struct route *route_table(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(routes);
+	return routes;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Decodes [s, stop) in place and ends it with a NUL. */
+static int decode(char *s, const char *stop, bool plus, bool slash)
+{
+	const char *in = s;
+	char *out = s;
+	int high, low;
+	size_t n;
+
+	while (in < stop) {
+		char c = *in++;
+
+		if (c == '%') {
+			high = in < stop ? hex_digit(*in) : -1;
+			low = in + 1 < stop ? hex_digit(in[1]) : -1;
+			if (high < 0 || low < 0)
+				return -EINVAL;
+			c = (char)(high << 4 | low);
+			in += 2;
+			if (c == '/' && !slash)
+				return -EINVAL;
+		} else if (c == '+' && plus) {
+			c = ' ';
+		}
+		if ((unsigned char)c < 0x20 || c == 0x7f)
+			return -EINVAL;
+		*out++ = c;
+	}
+	*out = '\0';
+	for (in = s; in < out; in += n) {
+		n = json_utf8_bytes((const unsigned char *)in, (size_t)(out - in));
+		if (!n)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* One NAME=VALUE of the query, ended by a NUL. */
+static int parse_param(struct route_request *r, char *pair)
+{
+	size_t bytes = strlen(pair);
+	char *equals = strchr(pair, '=');
+	char *value = equals ? equals + 1 : pair + bytes;
+	int rc;
+
+	if (r->count == ROUTE_PARAMS_MAX)
+		return -E2BIG;
+	rc = decode(value, pair + bytes, true, true);
+	if (rc < 0)
+		return rc;
+	rc = decode(pair, equals ? equals : pair + bytes, true, true);
+	if (rc < 0)
+		return rc;
+	if (route_value(r, pair)) {
+		r->bad = pair;
+		return -EEXIST;
+	}
+	r->params[r->count++] = (struct route_param){pair, value};
+	return 0;
+}
+
+static int parse_query(struct route_request *r, char *query)
+{
+	char *next;
+	int rc;
+
+	for (; query; query = next) {
+		next = strchr(query, '&');
+		if (next)
+			*next++ = '\0';
+		if (!*query)
+			continue;
+		rc = parse_param(r, query);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Does path fit the pattern? Fills the variable parts, which it copies to r->segments. */
+static bool match(struct route_request *r, const char *pattern)
+{
+	const char *p = r->path;
+	char *copy = r->segments;
+	size_t n;
+
+	r->id = r->frame = NULL;
+	while (*pattern) {
+		if (*pattern != '{') {
+			if (*pattern++ != *p++)
+				return false;
+			continue;
+		}
+		n = strcspn(p, "/");
+		if (!n)
+			return false;
+		memcpy(copy, p, n);
+		copy[n] = '\0';
+		if (pattern[1] == 'i')
+			r->id = copy;
+		else
+			r->frame = copy;
+		copy += n + 1;
+		p += n;
+		pattern = strchr(pattern, '}') + 1;
+	}
+	return !*p;
+}
+
+static const struct route *find(struct route_request *r)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(routes); i++)
+		if (match(r, routes[i].path))
+			return &routes[i];
+	r->id = r->frame = NULL;
+	return &asset_route;
+}
+
+static bool knows(const struct route *route, const char *name)
+{
+	const char *const *p;
+
+	for (p = route->params; *p; p++)
+		if (!strcmp(*p, name))
+			return true;
+	return false;
+}
+
+int route_parse(const char *uri, struct route_request *ret_request)
+{
+	struct route_request *r = ret_request;
+	size_t bytes = strnlen(uri, ROUTE_URI_MAX + 1);
+	char *query;
+	unsigned i;
+	int rc;
+
+	memset(r, 0, offsetof(struct route_request, segments));
+	if (bytes > ROUTE_URI_MAX)
+		return -ENAMETOOLONG;
+	if (uri[0] != '/')
+		return -EINVAL;
+	memcpy(r->text, uri, bytes + 1);
+	r->path = r->text;
+	query = strchr(r->text, '?');
+	if (query)
+		*query++ = '\0';
+	rc = decode(r->text, r->text + strlen(r->text), false, false);
+	if (rc < 0)
+		return rc;
+	r->route = find(r);
+	if (r->route->id == ROUTE_ASSET)
+		return 0;
+	rc = parse_query(r, query);
+	for (i = 0; !rc && i < r->count; i++) {
+		if (knows(r->route, r->params[i].name))
+			continue;
+		r->bad = r->params[i].name;
+		rc = -ENOKEY;
+	}
+	return rc;
+}
+
+const char *route_value(const struct route_request *request, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < request->count; i++)
+		if (!strcmp(request->params[i].name, name))
+			return request->params[i].value;
+	return NULL;
+}
+
+int route_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+{
+	uint64_t v = 0;
+	const char *p;
+
+	if (!*text)
+		return -EINVAL;
+	for (p = text; *p; p++) {
+		if (*p < '0' || *p > '9' || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return -EINVAL;
+	}
+	if (v < min || v > max)
+		return -EINVAL;
+	*ret_number = v;
+	return 0;
+}
+
+int route_session(const char *text, uint64_t *ret_session)
+{
+	if (!strcmp(text, "current")) {
+		*ret_session = 0;
+		return 0;
+	}
+	return route_number(text, 1, INT64_MAX, ret_session);
+}
+
+int route_frame(const char *text, enum route_frame_kind *ret_kind, uint64_t *ret_frame)
+{
+	if (!strcmp(text, "slowest")) {
+		*ret_kind = ROUTE_FRAME_SLOWEST;
+		return 0;
+	}
+	if (!strcmp(text, "latest")) {
+		*ret_kind = ROUTE_FRAME_LATEST;
+		return 0;
+	}
+	*ret_kind = ROUTE_FRAME_NUMBER;
+	return route_number(text, 1, INT64_MAX, ret_frame);
+}
+
+int route_event_id(const char *text, uint64_t *ret_session, uint64_t *ret_frame)
+{
+	const char *colon = strchr(text, ':');
+	char session[24];
+	uint64_t s;
+	int rc;
+
+	if (!colon || (size_t)(colon - text) >= sizeof(session))
+		return -EINVAL;
+	memcpy(session, text, (size_t)(colon - text));
+	session[colon - text] = '\0';
+	rc = route_number(session, 1, INT64_MAX, &s);
+	if (rc < 0)
+		return rc;
+	rc = route_number(colon + 1, 0, INT64_MAX, ret_frame);
+	if (rc < 0)
+		return rc;
+	*ret_session = s;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the request line to a route and its parameters. Pure functions over strings that a
+ * stranger sent; no state, any thread.
+ */
+#ifndef FPROF_DAEMON_ROUTE_H
+#define FPROF_DAEMON_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROUTE_URI_MAX	 2048 /* bytes of path and query */
+#define ROUTE_PARAMS_MAX 8    /* in a query */
+
+enum route_id {
+	ROUTE_STATUS,
+	ROUTE_SESSIONS,
+	ROUTE_SESSION,
+	ROUTE_FRAMES,
+	ROUTE_FRAME,
+	ROUTE_THREADS,
+	ROUTE_STREAMS,
+	ROUTE_STREAM,
+	ROUTE_OPENAPI,
+	ROUTE_HEALTHZ,
+	ROUTE_READYZ,
+	ROUTE_METRICS,
+	ROUTE_ASSET, /* whatever no other route takes: a file of the page, or nothing */
+};
+
+struct route {
+	enum route_id id;
+	const char *path;		      /* with {id} and {frame} for what varies */
+	const char *params[ROUTE_PARAMS_MAX]; /* the query parameters it knows; NULL-terminated */
+};
+
+struct route_param {
+	const char *name, *value;
+};
+
+struct route_request {
+	char text[ROUTE_URI_MAX + 1]; /* decoded; what the pointers below point into */
+	const char *path;
+	struct route_param params[ROUTE_PARAMS_MAX];
+	unsigned count;
+	const struct route *route;
+	const char *id, *frame; /* the variable parts of the path, NULL: it has none */
+	const char *bad;	/* on -ENOKEY and -EEXIST: the parameter's name */
+	char segments[ROUTE_URI_MAX + 1];
+};
+
+/* All routes but ROUTE_ASSET; *ret_count of them. For tests and for what lists them. */
+const struct route *route_table(size_t *ret_count);
+
+/*
+ * Parses path and query and finds the route. 0; -ENAMETOOLONG; -EINVAL: an escape that is none,
+ * bytes that are no UTF-8, a control character, no leading slash; -E2BIG: too many parameters;
+ * -EEXIST: one is given twice; -ENOKEY: one that the route does not know.
+ */
+int route_parse(const char *uri, struct route_request *ret_request);
+
+/* The value of a query parameter, NULL when it was not given. */
+const char *route_value(const struct route_request *request, const char *name);
+/* A decimal number within min..max: 0 or -EINVAL. */
+int route_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);
+/* A session: a number from 1, or `current`, which is 0. 0 or -EINVAL. */
+int route_session(const char *text, uint64_t *ret_session);
+
+enum route_frame_kind { ROUTE_FRAME_NUMBER, ROUTE_FRAME_SLOWEST, ROUTE_FRAME_LATEST };
+/* A frame: a number from 1, `slowest` or `latest`. 0 or -EINVAL. */
+int route_frame(const char *text, enum route_frame_kind *ret_kind, uint64_t *ret_frame);
+
+/* Last-Event-ID: SESSION:FRAME. 0 or -EINVAL. */
+int route_event_id(const char *text, uint64_t *ret_session, uint64_t *ret_frame);
+
+#endif
