@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The event loop that owns the daemon's descriptors. io_uring where the kernel lets us, else
- * epoll; the same interface over both. One thread runs it and calls everything here except loop_wake.
+ * epoll; the same interface over both. One thread makes it, runs it and calls everything here.
  */
 #ifndef FPROF_DAEMON_LOOP_H
 #define FPROF_DAEMON_LOOP_H
