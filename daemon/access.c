@@ -265,10 +265,10 @@ int access_token_load(const char *state_dir, char ret_token[ACCESS_TOKEN_CHARS +
 	char path[4000];
 	size_t i;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/token", state_dir) >= sizeof(path))
-		return -ENAMETOOLONG;
-	if (token_read(path, ret_token) == 0)
+	if ((size_t)snprintf(path, sizeof(path), "%s/token", state_dir) < sizeof(path) &&
+	    token_read(path, ret_token) == 0)
 		return 0;
+	memset(ret_token, 0, ACCESS_TOKEN_CHARS + 1); /* matches no header */
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
 	for (i = 0; i < sizeof(random); i++)
