@@ -244,9 +244,15 @@ struct batch {
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
 	uint64_t bytes; /* of chunk data, for the queue's bound */
+	struct batch *next; /* the store's, while it is queued */
 };
 
 struct batch *batch_new(void); /* NULL: no memory */
 void batch_free(struct batch *batch); /* with all that it owns; NULL is fine */
+
+/* Free what a row owns, not the row. */
+void session_row_deinit(struct session_row *row);
+void session_update_row_deinit(struct session_update_row *row);
+void marker_row_deinit(struct marker_row *row);
 
 #endif
