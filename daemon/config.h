@@ -11,28 +11,31 @@
 #include <stdint.h>
 
 struct config {
-	char *http_address;  /* "127.0.0.1" */
-	uint16_t http_port;  /* 7600; 0: any free one */
-	char *socket_path;   /* <runtime_dir>/fprofd.sock */
-	char *runtime_dir;   /* $XDG_RUNTIME_DIR/fprofd, /run/fprofd as root without one */
-	char *state_dir;     /* $XDG_STATE_HOME/fprofd, ~/.local/state/fprofd, /var/lib/fprofd as root */
-	char *history_dir;   /* runtime_dir when it is tmpfs, else /dev/shm/fprofd-<uid> */
-	char *history_why;   /* NULL, or why history_dir is not runtime_dir */
-	char *config_file;   /* the file read, NULL: none */
+	char *http_address; /* "127.0.0.1" */
+	uint16_t http_port; /* 7600; 0: any free one */
+	char *socket_path;  /* <runtime_dir>/fprofd.sock */
+	char *runtime_dir;  /* $XDG_RUNTIME_DIR/fprofd, /run/fprofd as root without one */
+	char *state_dir;   /* $XDG_STATE_HOME/fprofd, ~/.local/state/fprofd, /var/lib/fprofd as root
+			    */
+	char *history_dir; /* runtime_dir when it is tmpfs, else /dev/shm/fprofd-<uid>/<hash of it>
+			    */
+	char *history_why; /* NULL, or why history_dir is not runtime_dir */
+	char *config_file; /* the file read, NULL: none */
 	unsigned history_frames;      /* 600; 10..100000 */
 	unsigned history_mib;	      /* 128 per daemon; 8..16384 */
 	unsigned history_session_mib; /* 128 per session; 8..16384 */
-	unsigned ring_kib;	      /* 1024: largest ring accepted x 64; what `fprof run` asks for */
-	unsigned max_counters;	      /* 4096 per session; 1..65536 */
-	unsigned max_sessions;	      /* 64 live at once; 1..1024 */
-	unsigned memory_mib;	      /* 1024: largest session memory accepted; 1..65536 */
+	unsigned ring_kib; /* 1024: largest ring accepted x 64; what `fprof run` asks for; 16..65536
+			    */
+	unsigned max_counters; /* 4096 per session; 1..65536 */
+	unsigned max_sessions; /* 64 live at once; 1..1024 */
+	unsigned memory_mib;   /* 1024: largest session memory accepted; 1..65536 */
 	bool verbose;
 };
 
 /*
- * Fills ret_config from argv and the config file. Returns 0, 1 when --help or --version was answered (exit 0),
- * -EINVAL after saying on stderr what is wrong (file and line, or option) (exit 2 for options, 78 for files:
- * *ret_exit). Free with config_free.
+ * Fills ret_config from argv and the config file. Returns 0, 1 when --help or --version was
+ * answered (exit 0), -EINVAL after saying on stderr what is wrong (file and line, or option) (exit
+ * 2 for options, 78 for files: *ret_exit). Free with config_free.
  */
 int config_load(int argc, char **argv, struct config *ret_config, int *ret_exit);
 void config_free(struct config *config);

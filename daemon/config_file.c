@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The keys of the configuration. The table below is the one place that knows a key's name, its
+ * member of struct config and its range; docs/fprofd.conf repeats it for people.
+ */
+#include "config_file.h"
+
+#include "log.h"
+#include "util.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define LINES_MAX 10000u
+
+static const struct number_key {
+	const char *name;
+	size_t offset;
+	unsigned min, max;
+} number_keys[] = {
+	{"history_frames", offsetof(struct config, history_frames), 10, 100000},
+	{"history_mib", offsetof(struct config, history_mib), 8, 16384},
+	{"history_session_mib", offsetof(struct config, history_session_mib), 8, 16384},
+	{"ring_kib", offsetof(struct config, ring_kib), 16, 65536},
+	{"max_counters", offsetof(struct config, max_counters), 1, 65536},
+	{"max_sessions", offsetof(struct config, max_sessions), 1, 1024},
+	{"memory_mib", offsetof(struct config, memory_mib), 1, 65536},
+};
+
+static const struct path_key {
+	const char *name;
+	size_t offset;
+} path_keys[] = {
+	{"socket", offsetof(struct config, socket_path)},
+	{"runtime_dir", offsetof(struct config, runtime_dir)},
+	{"state_dir", offsetof(struct config, state_dir)},
+};
+
+static int bad_value(const struct config_where *where, const char *key, const char *value,
+		     const char *allowed)
+{
+	if (where->line)
+		log_error("%s:%u: %s = %s: must be %s", where->name, where->line, key, value,
+			  allowed);
+	else
+		log_error("%s %s: must be %s", where->name, value, allowed);
+	return -EINVAL;
+}
+
+static int set_number(struct config *config, const struct number_key *key, const char *value,
+		      const struct config_where *where)
+{
+	unsigned *member = (unsigned *)(void *)((char *)config + key->offset);
+	unsigned long long v = 0;
+	char allowed[64], *end = NULL;
+
+	errno = 0;
+	if (isdigit((unsigned char)value[0]))
+		v = strtoull(value, &end, 10);
+	if (!end || *end || errno || v < key->min || v > key->max) {
+		snprintf(allowed, sizeof(allowed), "a whole number from %u to %u", key->min,
+			 key->max);
+		return bad_value(where, key->name, value, allowed);
+	}
+	*member = (unsigned)v;
+	return 0;
+}
+
+static int set_string(char **member, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	free(*member);
+	*member = copy;
+	return 0;
+}
+
+static int set_path(struct config *config, const struct path_key *key, const char *value,
+		    const struct config_where *where)
+{
+	char **member = (char **)(void *)((char *)config + key->offset);
+
+	if (value[0] != '/')
+		return bad_value(where, key->name, value, "an absolute path");
+	return set_string(member, value);
+}
+
+/* "127.0.0.1:7600", "[::1]:7600", "localhost:0" */
+static int set_http(struct config *config, const char *value, const struct config_where *where)
+{
+	static const char allowed[] = "ADDRESS:PORT with a numeric address (127.0.0.1, [::1]) or "
+				      "localhost, and a port from 0 to 65535";
+	const char *colon = strrchr(value, ':');
+	size_t n = colon ? (size_t)(colon - value) : 0;
+	unsigned char binary[sizeof(struct in6_addr)];
+	char address[64], *end;
+	unsigned long port;
+	int family = AF_INET;
+
+	if (n == 0 || n >= sizeof(address) || !isdigit((unsigned char)colon[1]))
+		return bad_value(where, "http", value, allowed);
+	errno = 0;
+	port = strtoul(colon + 1, &end, 10);
+	if (*end || errno || port > UINT16_MAX)
+		return bad_value(where, "http", value, allowed);
+	snprintf(address, sizeof(address), "%.*s", (int)n, value);
+	if (address[0] == '[' && address[n - 1] == ']') {
+		memmove(address, address + 1, n - 2);
+		address[n - 2] = '\0';
+		family = AF_INET6;
+	} else if (strcmp(address, "localhost") == 0) {
+		strcpy(address, "127.0.0.1");
+	}
+	if (inet_pton(family, address, binary) != 1)
+		return bad_value(where, "http", value, allowed);
+	config->http_port = (uint16_t)port;
+	return set_string(&config->http_address, address);
+}
+
+int config_set(struct config *config, const char *key, const char *value,
+	       const struct config_where *where)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(number_keys); i++)
+		if (strcmp(key, number_keys[i].name) == 0)
+			return set_number(config, &number_keys[i], value, where);
+	for (i = 0; i < ARRAY_SIZE(path_keys); i++)
+		if (strcmp(key, path_keys[i].name) == 0)
+			return set_path(config, &path_keys[i], value, where);
+	if (strcmp(key, "http") == 0)
+		return set_http(config, value, where);
+	return -ENOENT;
+}
+
+static char *trim(char *s)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	for (n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
+		s[n - 1] = '\0';
+	return s;
+}
+
+static void cut_comment(char *line)
+{
+	char *c;
+
+	for (c = line; *c; c++) {
+		if (*c == '#' && (c == line || isspace((unsigned char)c[-1]))) {
+			*c = '\0';
+			return;
+		}
+	}
+}
+
+static int read_line(struct config *config, char *line, const struct config_where *where)
+{
+	char *equals, *key;
+	int r;
+
+	cut_comment(line);
+	line = trim(line);
+	if (!line[0])
+		return 0;
+	equals = strchr(line, '=');
+	if (!equals) {
+		log_error("%s:%u: \"%s\": must be key = value", where->name, where->line, line);
+		return -EINVAL;
+	}
+	*equals = '\0';
+	key = trim(line);
+	r = config_set(config, key, trim(equals + 1), where);
+	if (r != -ENOENT)
+		return r;
+	log_warning("%s:%u: unknown key \"%s\", ignoring it", where->name, where->line, key);
+	return 0;
+}
+
+int config_read_file(struct config *config, const char *path)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	struct config_where where = {.name = path};
+	size_t size = 0;
+	int r = 0;
+
+	if (!f) {
+		r = -errno;
+		if (r != -ENOENT && r != -ENOTDIR)
+			log_error("%s: %s", path, strerror(-r));
+		return r == -ENOTDIR ? -ENOENT : r;
+	}
+	while (r == 0 && getline(&line, &size, f) >= 0) {
+		if (++where.line > LINES_MAX) {
+			log_error("%s: longer than %u lines", path, LINES_MAX);
+			return -EINVAL;
+		}
+		r = read_line(config, line, &where);
+	}
+	if (r == 0 && ferror(f)) {
+		log_error("%s: cannot be read", path);
+		r = -EIO;
+	}
+	return r;
+}
