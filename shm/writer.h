@@ -2,14 +2,14 @@
 /*
  * The recording path: one thread writes one ring, and never waits.
  *
- * A thread's writer lives in a page of its own that a fork's child reads as zeros. It is reached by a
- * pointer in thread-local storage that is loaded anew at every event and kept nowhere (a fiber may end a
- * zone on another thread than it began on).
+ * A thread's writer lives in a page of its own that a fork's child reads as zeros. It is reached by
+ * a pointer in thread-local storage that is loaded anew at every event and kept nowhere (a fiber
+ * may end a zone on another thread than it began on).
  *
- * `ready` is 1 when the inline path may write. It is 0 while a write is in progress (so a signal handler that
- * records inside one takes the slow path, which counts the event as dropped), in a fork's
- * child, before registration, after the thread's end, and in every mode that the inline path does
- * not know (a clock that is no counter): the slow path sorts them out.
+ * `ready` is 1 when the inline path may write. It is 0 while a write is in progress (so a signal
+ * handler that records inside one takes the slow path, which counts the event as dropped), in a
+ * fork's child, before registration, after the thread's end, and in every mode that the inline path
+ * does not know (a clock that is no counter): the slow path sorts them out.
  *
  * The head in the slot is the writer's only position. It never decreases. See word.h for blocks.
  */
@@ -32,25 +32,31 @@ extern "C" {
 struct fprof_writer {
 	/* the inline path's line */
 	uint32_t ready;
-	uint32_t depth;	 /* zones open on this thread or on the fiber that it runs */
-	uint64_t limit;	 /* position of the end of the current block */
-	uint64_t *ring;	 /* words of this thread's ring */
-	uint64_t mask;	 /* words - 1 */
+	/* Levels that are not wanted: zones with level + closed < FPROF_LEVELS are recorded. Set by
+	 * any thread; it lives here rather than in thread-local storage because a writer is never
+	 * unmapped, so that no thread's end has to wait for whoever sets it. 0 (a child) is open.
+	 */
+	uint32_t closed;
+	uint32_t depth; /* zones open on this thread or on the fiber that it runs */
+	uint32_t mode;	/* the client's own: why ready may be 0 */
+	uint64_t limit; /* position of the end of the current block */
+	uint64_t *ring; /* words of this thread's ring */
+	uint64_t mask;	/* words - 1 */
 	struct fprof_slot *slot;
-	uint32_t mode;	 /* the client's own: why ready may be 0 */
-	uint32_t serial; /* of the thread, as in the slot */
-	/* the slow path's */
+	uint32_t serial;     /* of the thread, as in the slot */
+	uint32_t busy;	     /* held by the slow path in the modes where ready is always 0 */
 	uint64_t non_events; /* words so far that are no lead word of an event */
-	uint64_t fiber;	     /* fiber that this thread runs, 0: none */
+	/* the slow path's */
+	uint64_t fiber; /* fiber that this thread runs, 0: none */
 	uint64_t fiber_seq;
-	uint32_t clock_kind;
 	uint32_t thread_depth; /* depth of the thread itself while it runs a fiber */
+	uint32_t index;	       /* of the slot */
+	uint64_t client[5];    /* the client's own */
 };
 
 struct fprof_tls {
 	struct fprof_writer *writer; /* never NULL */
-	uint32_t gate;		     /* zones with level < gate are recorded; set by any thread */
-	uint32_t pad;
+	uint64_t client;	     /* the client's own */
 };
 
 #define FPROF_API __attribute__((visibility("default")))
@@ -60,8 +66,23 @@ extern FPROF_API __thread struct fprof_tls fprof_tls __attribute__((tls_model("i
 /* Opens the next block at the counter's now; out of line to keep the inline path small. */
 FPROF_API void fprof_writer_next_block_slow(struct fprof_writer *w) __attribute__((cold));
 
-/* The slow path: write top with a time, whatever state the writer is in. Never fails to the caller. */
-FPROF_API void fprof_put_slow(uint64_t top) __attribute__((cold));
+/*
+ * The calling thread's writer. Never kept across a call: a fiber may go on on another thread. On
+ * arm64 compilers take the thread pointer for a constant of the function; hence the assembly.
+ */
+static inline struct fprof_writer *fprof_writer_here(void)
+{
+#if defined(__aarch64__)
+	uint64_t thread, offset;
+
+	__asm__("adrp %0, :gottprel:fprof_tls\n\tldr %0, [%0, :gottprel_lo12:fprof_tls]"
+		: "=r"(offset));
+	__asm__ volatile("mrs %0, tpidr_el0" : "=r"(thread));
+	return FPROF_LOAD_RELAXED(&((struct fprof_tls *)(thread + offset))->writer);
+#else
+	return FPROF_LOAD_RELAXED(&fprof_tls.writer);
+#endif
+}
 
 /*
  * Opens the next block: pads, publishes, fences, writes the header at ticks now, publishes. The
@@ -110,16 +131,14 @@ static inline void fprof_writer_put(struct fprof_writer *w, const uint64_t *word
 	FPROF_STORE_RELEASE(&w->slot->head, pos + count);
 }
 
-/* Records one single-word event: top is FPROF_WORD_TOP(...); depth_step is what it does to the depth. */
-static inline void fprof_put(uint64_t top, int depth_step)
+/*
+ * Records one single-word event, after which depth zones are open. top is FPROF_WORD_TOP(...); w is
+ * the calling thread's and ready.
+ */
+static inline void fprof_put(struct fprof_writer *w, uint64_t top, uint32_t depth)
 {
-	struct fprof_writer *w = fprof_tls.writer;
 	uint64_t pos, now;
 
-	if (FPROF_UNLIKELY(!FPROF_LOAD_RELAXED(&w->ready))) {
-		fprof_put_slow(top);
-		return;
-	}
 	FPROF_STORE_RELAXED(&w->ready, 0u);
 	FPROF_FENCE_SIGNAL();
 	pos = FPROF_LOAD_RELAXED(&w->slot->head);
@@ -130,7 +149,7 @@ static inline void fprof_put(uint64_t top, int depth_step)
 	now = fprof_counter();
 	FPROF_STORE_RELAXED(&w->ring[pos & w->mask], top | (now & FPROF_TIME_MASK));
 	FPROF_STORE_RELEASE(&w->slot->head, pos + 1);
-	w->depth += (uint32_t)depth_step;
+	w->depth = depth;
 	FPROF_FENCE_SIGNAL();
 	FPROF_STORE_RELAXED(&w->ready, 1u);
 }
