@@ -11,55 +11,63 @@ SYSCONFDIR ?= /etc
 UNITDIR    ?= $(PREFIX)/lib/systemd
 
 VERSION := 0.1.0
+ABI     := 0
 B       := build
-CC      ?= gcc
-CXX     ?= g++
-NODE    ?= node
+SAN     ?=
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX     := g++
+endif
 
 CFLAGS   ?= -O2 -g
 CXXFLAGS ?= -O2 -g
-WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
-CPPFLAGS += -I. -Iclient -D_GNU_SOURCE -DFPROF_VERSION='"$(VERSION)"'
-SAN      ?=
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wvla
+CWARN    := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
+CPPFLAGS += -I. -Iclient -D_GNU_SOURCE -DFPROF_VERSION='"$(VERSION)"' -DFPROF_LIBDIR='"$(LIBDIR)"'
+COMPILE  = $(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(CWARN) $(SAN)
 
 ifneq ($(V),1)
 Q := @
-say = @printf '  %-8s %s\n' $(1) $(2);
+say = @printf '  %-8s %s\n' $(1) $(2)
 endif
 
-DAEMON_PKGS := sqlite3 libmicrohttpd liburing liblz4
+DAEMON_PKGS := sqlite3 libmicrohttpd liburing liblz4 zlib
 TOOL_PKGS   := libcurl jansson
-DAEMON_LIBS  = $(shell pkg-config --libs $(DAEMON_PKGS)) -lm -lpthread
-TOOL_LIBS    = $(shell pkg-config --libs $(TOOL_PKGS)) -lm
+DAEMON_LIBS  = -Wl,--as-needed $(shell pkg-config --libs $(DAEMON_PKGS)) -lm -lpthread
+TOOL_LIBS    = -Wl,--as-needed $(shell pkg-config --libs $(TOOL_PKGS)) -lm
 
 # Modules: every .c in a directory belongs to it.
-SHM_SRC     := $(wildcard shm/*.c)
-CLIENT_SRC  := $(wildcard client/*.c)
-HOOK_SRC    := $(wildcard client/preload/*.c)
-TOOL_SRC    := $(wildcard client/tool/*.c)
-DAEMON_SRC  := $(wildcard daemon/*.c)
-WEB_SRC     := $(wildcard web/*.html web/*.js web/*.css web/*.svg)
-UNIT_SRC    := $(wildcard tests/unit/*.c)
+SHM_SRC    := $(wildcard shm/*.c)
+CLIENT_SRC := $(wildcard client/*.c)
+HOOK_SRC   := $(wildcard client/preload/*.c)
+TOOL_SRC   := $(wildcard client/tool/*.c)
+DAEMON_SRC := $(wildcard daemon/*.c)
+WEB_SRC    := $(wildcard web/*.html web/*.js web/*.css web/*.svg)
+UNIT_SRC   := $(wildcard tests/unit/*.c)
+UNIT_CXX   := $(wildcard tests/unit/*.cpp)
 
-# What goes into a game must compile anywhere: C11, no GNU extension beyond builtins, hidden symbols.
-CLIENT_OBJ  := $(SHM_SRC:%.c=$(B)/pic/%.o) $(CLIENT_SRC:%.c=$(B)/pic/%.o)
-HOOK_OBJ    := $(HOOK_SRC:%.c=$(B)/pic/%.o)
-SHM_OBJ     := $(SHM_SRC:%.c=$(B)/%.o)
-TOOL_OBJ    := $(TOOL_SRC:%.c=$(B)/%.o)
-DAEMON_OBJ  := $(DAEMON_SRC:%.c=$(B)/%.o) $(B)/daemon/assets.o
-UNIT_BIN    := $(UNIT_SRC:%.c=$(B)/%)
+# What goes into a game has hidden symbols and is position independent.
+CLIENT_OBJ := $(SHM_SRC:%.c=$(B)/pic/%.o) $(CLIENT_SRC:%.c=$(B)/pic/%.o)
+HOOK_OBJ   := $(HOOK_SRC:%.c=$(B)/pic/%.o)
+SHM_OBJ    := $(SHM_SRC:%.c=$(B)/%.o)
+TOOL_OBJ   := $(TOOL_SRC:%.c=$(B)/%.o)
+DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/%.o) $(B)/daemon/assets.o
+DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
+UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
 
 all: $(B)/fprofd $(B)/fprof $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/game
 
-$(B)/%.o: %.c Makefile
+$(B)/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SAN) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(B)/pic/%.o: %.c Makefile
+$(B)/pic/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SAN) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/fprofd: $(DAEMON_OBJ) $(SHM_OBJ)
 	$(call say,LD,$@)
@@ -71,8 +79,9 @@ $(B)/fprof: $(TOOL_OBJ) $(SHM_OBJ)
 
 $(B)/libfprof.so: $(CLIENT_OBJ) client/libfprof.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof.so.0 -Wl,--version-script=client/libfprof.map -o $@ $(CLIENT_OBJ) $(LDFLAGS) -lpthread
-	@ln -sf libfprof.so $(B)/libfprof.so.0
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof.so.$(ABI) \
+		-Wl,--version-script=client/libfprof.map -o $@ $(CLIENT_OBJ) $(LDFLAGS) -lpthread
+	@ln -sf libfprof.so $(B)/libfprof.so.$(ABI)
 
 $(B)/libfprof.a: $(CLIENT_OBJ)
 	$(call say,AR,$@)
@@ -80,29 +89,93 @@ $(B)/libfprof.a: $(CLIENT_OBJ)
 
 $(B)/libfprof-preload.so: $(CLIENT_OBJ) $(HOOK_OBJ) client/preload/preload.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so -Wl,--version-script=client/preload/preload.map -o $@ $(CLIENT_OBJ) $(HOOK_OBJ) $(LDFLAGS) -ldl -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so \
+		-Wl,--version-script=client/preload/preload.map -o $@ \
+		$(CLIENT_OBJ) $(HOOK_OBJ) $(LDFLAGS) -ldl -lpthread
 
 $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)
-	$(Q)$(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SAN) -o $@ $< -L$(B) -lfprof -Wl,-rpath,'$$ORIGIN' -lm -lpthread
+	$(Q)$(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(CWARN) $(SAN) -o $@ $< \
+		-L$(B) -lfprof -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -lm -lpthread
 
-# The web page and the API description travel inside the daemon.
-$(B)/daemon/assets.o: $(WEB_SRC) docs/openapi.yaml schema.sql tools/embed.sh Makefile
+# The web page, the API description and the schema travel inside the daemon.
+$(B)/daemon/assets.o: $(WEB_SRC) docs/openapi.yaml schema.sql tools/embed.sh Makefile | packages
 	@mkdir -p $(@D)
-	$(call say,EMBED,web)
+	$(call say,EMBED,$@)
 	$(Q)sh tools/embed.sh $(B)/daemon/assets.c $(WEB_SRC) docs/openapi.yaml schema.sql
 	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) -c -o $@ $(B)/daemon/assets.c
 
-# Unit tests: one program per file, linked with everything but the mains.
-$(B)/tests/unit/%: tests/unit/%.c $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ)) $(B)/libfprof.a
+# Unit tests: one program a file, linked with everything but the mains.
+units: $(UNIT_BIN)
+
+$(B)/tests/unit/%: tests/unit/%.c $(DAEMON_LIB) $(B)/libfprof.a
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
-	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SAN) -MMD -MP -o $@ $< $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ)) $(B)/libfprof.a $(LDFLAGS) -lcmocka $(DAEMON_LIBS) -ldl
+	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(DAEMON_LIB) $(B)/libfprof.a $(LDFLAGS) -lcmocka $(DAEMON_LIBS) -ldl
+
+$(B)/tests/unit/%: tests/unit/%.cpp $(B)/libfprof.a
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)
+	$(Q)$(CXX) -std=c++17 $(CPPFLAGS) $(CXXFLAGS) $(WARN) $(SAN) -MMD -MP -o $@ $< \
+		$(B)/libfprof.a $(LDFLAGS) -lcmocka -lpthread -ldl
+
+include tests/fuzz/fuzz.mk
+include tests/stress/stress.mk
+include tests/bench/bench.mk
+
+packages:
+	@sh tools/need.sh --check build
+
+run:
+	@sh tools/need.sh build run
+	@$(MAKE) --no-print-directory -j"$$(nproc)" all
+	@B=$(B) bash tools/run.sh
+
+check:
+	@sh tools/need.sh build run check
+	@MAKE="$(MAKE)" bash tests/run.sh
+
+lint:
+	@sh tools/need.sh build check
+	@bash tests/lint/lint.sh
+
+bench:
+	@sh tools/need.sh build run bench
+	@$(MAKE) --no-print-directory -j"$$(nproc)" all benches
+	@B=$(B) bash tests/bench/run.sh
+
+fuzz:
+	@sh tools/need.sh build check
+	@$(MAKE) --no-print-directory -j"$$(nproc)" fuzzers
+	@B=$(B) bash tests/fuzz/fuzz.sh
+
+install: all
+	@B=$(B) VERSION=$(VERSION) ABI=$(ABI) PREFIX=$(PREFIX) BINDIR=$(BINDIR) LIBDIR=$(LIBDIR) \
+		INCLUDEDIR=$(INCLUDEDIR) MANDIR=$(MANDIR) DOCDIR=$(DOCDIR) SYSCONFDIR=$(SYSCONFDIR) \
+		UNITDIR=$(UNITDIR) DESTDIR=$(DESTDIR) sh tools/install.sh install
+
+uninstall:
+	@B=$(B) VERSION=$(VERSION) ABI=$(ABI) PREFIX=$(PREFIX) BINDIR=$(BINDIR) LIBDIR=$(LIBDIR) \
+		INCLUDEDIR=$(INCLUDEDIR) MANDIR=$(MANDIR) DOCDIR=$(DOCDIR) SYSCONFDIR=$(SYSCONFDIR) \
+		UNITDIR=$(UNITDIR) DESTDIR=$(DESTDIR) sh tools/install.sh uninstall
 
 clean:
 	rm -rf $(B)
 
+help:
+	@echo 'make            build into $(B)/: fprofd, fprof, libfprof.so, libfprof.a, libfprof-preload.so, game'
+	@echo 'make run        install what is missing, build, record two games, print the addresses; Ctrl-C ends it'
+	@echo '                (RUN_ONCE=1: end after printing)'
+	@echo 'make check      install what the tests need, run all of them (TESTS=pattern: only those)'
+	@echo 'make lint       format, static checks and rules of the tree (part of check)'
+	@echo 'make bench      measure what recording costs'
+	@echo 'make fuzz       fuzz each input (FUZZ_SECONDS=60 each)'
+	@echo 'make install    DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SYSCONFDIR, UNITDIR'
+	@echo 'make uninstall  the same'
+	@echo 'make clean      remove $(B)/'
+	@echo 'V=1 shows commands; B=DIR builds elsewhere; SAN=-fsanitize=address,undefined builds with sanitizers'
+
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all clean
+.PHONY: all units fuzzers stress benches packages run check lint bench fuzz install uninstall clean help
 .DELETE_ON_ERROR:
