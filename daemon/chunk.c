@@ -90,14 +90,32 @@ int chunk_reader_init(struct chunk_reader *r, const void *raw, size_t bytes, int
 		if (!get_open(&p, end, t0, &r->carried[i]))
 			return -EBADMSG;
 	if (times > bytes || codes > bytes || payload > bytes ||
-	    times + codes + payload != (uint64_t)(end - p))
+	    times + codes + payload != (uint64_t)(end - p) ||
+	    ((uint64_t)r->events_left + 3) / 4 > times)
 		return -EBADMSG;
-	r->times = p;
+	r->tags = p;
+	r->times = p + ((uint64_t)r->events_left + 3) / 4;
 	r->times_end = r->codes = p + times;
 	r->codes_end = r->payload = r->codes + codes;
 	r->payload_end = end;
+	r->event = 0;
 	r->t0 = r->last = t0;
 	return 0;
+}
+
+static bool get_time(struct chunk_reader *r)
+{
+	uint32_t tag = (uint32_t)r->tags[r->event / 4] >> (r->event % 4 * 2) & 3;
+	uint32_t bytes = chunk_time_bytes(tag);
+	uint64_t delta = 0;
+
+	if (r->times_end - r->times < (ptrdiff_t)bytes)
+		return false;
+	memcpy(&delta, r->times, bytes);
+	r->times += bytes;
+	r->event++;
+	r->last = (int64_t)((uint64_t)r->last + delta);
+	return true;
 }
 
 /* The value of a COUNTER or VALUE: zig-zag, or 8 bytes as they are. */
@@ -204,16 +222,13 @@ static bool get_arguments(struct chunk_reader *r, struct chunk_event *e)
 int chunk_reader_next(struct chunk_reader *r, struct chunk_event *ret_event)
 {
 	struct chunk_event *e = ret_event;
-	uint64_t delta;
 	uint32_t code;
 
 	if (r->events_left == 0)
 		return r->codes == r->codes_end && r->times == r->times_end ? 0 : -EBADMSG;
-	if (!get_varint(&r->times, r->times_end, &delta) ||
-	    !get_u32(&r->codes, r->codes_end, &code))
+	if (!get_time(r) || !get_u32(&r->codes, r->codes_end, &code))
 		return -EBADMSG;
 	memset(e, 0, sizeof(*e));
-	r->last = (int64_t)((uint64_t)r->last + (uint64_t)chunk_unzigzag(delta));
 	r->events_left--;
 	e->t = r->last;
 	e->code = code < CHUNK_BEGIN ? (enum chunk_code)code : CHUNK_BEGIN;

@@ -5,10 +5,12 @@
  * Raw form (before compression), all integers LEB128 varints unless said:
  *   u8 version (1), events, depth_in, bytes of times, bytes of codes, bytes of payload,
  *   depth_in x (marker, zig-zag ticks before t0 that it began), times, codes, payload
- * times: per event the zig-zag ticks since the event before (the first: since t0, so 0).
- * codes: per event 0: END of the innermost zone; 1..15: enum chunk_code, arguments in payload;
- *   16 + marker: BEGIN. Depth is the reader's to follow.
- * Lossless: what the ring said can be read back, except block headers and padding.
+ * times: (events + 3) / 4 bytes of tags, two bits an event from the lowest up, then per event the
+ * ticks since the event before (the first: since t0, so 0) in 1, 2, 3 or 8 little-endian bytes as
+ * tag 0..3 says. Times never run backwards in a chunk. (Against varints: a third less at gaps of
+ * some us.) codes: per event 0: END of the innermost zone; 1..15: enum chunk_code, arguments in
+ * payload; 16 + marker: BEGIN. Depth is the reader's to follow. Lossless: what the ring said can be
+ * read back, except block headers and padding.
  */
 #ifndef FPROF_DAEMON_CHUNK_H
 #define FPROF_DAEMON_CHUNK_H
@@ -18,24 +20,27 @@
 #include <stdint.h>
 
 #define CHUNK_VERSION	1
-#define CHUNK_DEPTH_MAX 512 /* zones open at once on a track; deeper ones are counted, not stored */
+#define CHUNK_DEPTH_MAX 512 /* zones open at once on a track; deeper ones are counted, not stored \
+			     */
 #define CHUNK_BYTES_MAX (64u * 1024u) /* raw; a chunk is cut when it passes this */
 
 enum chunk_code {
-	CHUNK_END = 0,	 /* closes the innermost */
-	CHUNK_NEXT = 1,	 /* payload: marker. Closes the innermost and begins marker */
+	CHUNK_END = 0,	   /* closes the innermost */
+	CHUNK_NEXT = 1,	   /* payload: marker. Closes the innermost and begins marker */
 	CHUNK_INSTANT = 2, /* marker */
 	CHUNK_COUNTER = 3, /* marker, op | type << 1, zig-zag value or 8 bytes double */
 	CHUNK_MESSAGE = 4, /* marker, colour, byte count, bytes */
-	CHUNK_TEXT = 5,	 /* byte count, bytes */
-	CHUNK_VALUE = 6, /* type, zig-zag value or 8 bytes */
-	CHUNK_MARK = 7,	 /* stream, origin, sequence, engine id + 1 (0: none) */
-	CHUNK_TRUNCATE = 8, /* payload: count. Closes the count innermost zones, flagged truncated */
+	CHUNK_TEXT = 5,	   /* byte count, bytes */
+	CHUNK_VALUE = 6,   /* type, zig-zag value or 8 bytes */
+	CHUNK_MARK = 7,	   /* stream, origin, sequence, engine id + 1 (0: none) */
+	CHUNK_TRUNCATE =
+		8, /* payload: count. Closes the count innermost zones, flagged truncated */
 	CHUNK_THREAD_BEGIN = 9,
 	CHUNK_THREAD_END = 10,
-	CHUNK_UNBALANCED_END = 11, /* marker. Closes the zones inside the innermost one of marker (truncated), then it */
-	CHUNK_STRAY_END = 12, /* marker. Closes nothing */
-	CHUNK_FIBER_ENTER = 13, /* fiber track; the thread runs the fiber from here on */
+	CHUNK_UNBALANCED_END = 11, /* marker. Closes the zones inside the innermost one of marker
+				      (truncated), then it */
+	CHUNK_STRAY_END = 12,	   /* marker. Closes nothing */
+	CHUNK_FIBER_ENTER = 13,	   /* fiber track; the thread runs the fiber from here on */
 	CHUNK_FIBER_LEAVE = 14,
 	CHUNK_OTHER = 15, /* subkind, word count, words as 8 bytes each: kept as it was */
 	CHUNK_BEGIN = 16,
@@ -48,10 +53,11 @@ struct chunk_open {
 
 /* Writing: used by the drain thread, one per track and lane. */
 struct chunk_builder {
-	uint8_t *times, *codes, *payload;
+	uint8_t *tags, *times, *codes, *payload;
 	size_t times_bytes, codes_bytes, payload_bytes;
-	size_t times_capacity, codes_capacity, payload_capacity;
+	size_t tags_capacity, times_capacity, codes_capacity, payload_capacity;
 	uint32_t events, depth_in;
+	uint32_t tag; /* the byte of tags that is being filled, newest on top */
 	int64_t t0, last;
 	struct chunk_open carried[CHUNK_DEPTH_MAX];
 };
@@ -61,29 +67,29 @@ struct chunk_event {
 	enum chunk_code code; /* CHUNK_BEGIN for every begin */
 	uint32_t marker;      /* BEGIN, NEXT, INSTANT, COUNTER, MESSAGE, *_END */
 	int64_t t;
-	uint32_t op, type;    /* COUNTER, VALUE */
+	uint32_t op, type; /* COUNTER, VALUE */
 	union {
 		int64_t i;
 		uint64_t u;
 		double d;
-	} value;	      /* COUNTER, VALUE; MARK: i = engine id or -1; TRUNCATE: u = count */
+	} value; /* COUNTER, VALUE; MARK: i = engine id or -1; TRUNCATE: u = count */
 	uint32_t stream, origin; /* MARK */
-	uint64_t sequence;    /* MARK */
-	uint32_t colour;      /* MESSAGE */
-	uint32_t track;	      /* FIBER_ENTER */
-	const uint8_t *bytes; /* MESSAGE, TEXT; into the raw form */
+	uint64_t sequence;	 /* MARK */
+	uint32_t colour;	 /* MESSAGE */
+	uint32_t track;		 /* FIBER_ENTER */
+	const uint8_t *bytes;	 /* MESSAGE, TEXT; into the raw form */
 	size_t byte_count;
 };
 
 struct chunk_reader {
-	const uint8_t *times, *times_end, *codes, *codes_end, *payload, *payload_end;
-	uint32_t events_left, depth_in;
+	const uint8_t *tags, *times, *times_end, *codes, *codes_end, *payload, *payload_end;
+	uint32_t events_left, depth_in, event;
 	int64_t t0, last;
 	struct chunk_open carried[CHUNK_DEPTH_MAX];
 };
 
-/* raw: a whole raw form whose first event is at t0. 0, or -EBADMSG: not a chunk. The raw form must outlive
- * the reader. Safe for any bytes. */
+/* raw: a whole raw form whose first event is at t0. 0, or -EBADMSG: not a chunk. The raw form must
+ * outlive the reader. Safe for any bytes. */
 int chunk_reader_init(struct chunk_reader *r, const void *raw, size_t bytes, int64_t t0);
 /* 1: *ret_event is the next one; 0: at the end; -EBADMSG. */
 int chunk_reader_next(struct chunk_reader *r, struct chunk_event *ret_event);

@@ -14,13 +14,14 @@
 
 void chunk_build_init(struct chunk_builder *b)
 {
-	b->times = b->codes = b->payload = NULL;
-	b->times_capacity = b->codes_capacity = b->payload_capacity = 0;
+	b->tags = b->times = b->codes = b->payload = NULL;
+	b->tags_capacity = b->times_capacity = b->codes_capacity = b->payload_capacity = 0;
 	chunk_build_start(b, 0, NULL, 0);
 }
 
 void chunk_build_deinit(struct chunk_builder *b)
 {
+	free(b->tags);
 	free(b->times);
 	free(b->codes);
 	free(b->payload);
@@ -31,7 +32,7 @@ void chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_o
 		       uint32_t depth)
 {
 	b->times_bytes = b->codes_bytes = b->payload_bytes = 0;
-	b->events = 0;
+	b->events = b->tag = 0;
 	b->depth_in = depth;
 	b->t0 = b->last = t0;
 	if (depth > 0)
@@ -61,6 +62,8 @@ int chunk_build_room(struct chunk_builder *b, size_t events, size_t payload)
 			    b->times_bytes + events * CHUNK_TIME_BYTES_MAX);
 
 	if (r == 0)
+		r = column_room(&b->tags, &b->tags_capacity, (b->events + events) / 4 + 1);
+	if (r == 0)
 		r = column_room(&b->codes, &b->codes_capacity,
 				b->codes_bytes + events * CHUNK_CODE_BYTES_MAX);
 	if (r == 0 && payload > 0)
@@ -86,20 +89,30 @@ static uint8_t *put_column(uint8_t *p, const uint8_t *column, size_t bytes)
 	return p + bytes;
 }
 
+/* The newest tag of an unfinished byte is on top: move them down to where they belong. */
+static void finish_tags(struct chunk_builder *b)
+{
+	if (b->events % 4)
+		b->tags[b->events / 4] = (uint8_t)(b->tag >> (8 - b->events % 4 * 2));
+}
+
 int chunk_build_finish(struct chunk_builder *b, uint8_t **ret_raw, uint32_t *ret_bytes)
 {
-	size_t most = 1 + 5 * 10 + CHUNK_STACK_BYTES(b->depth_in) + chunk_build_bytes(b);
+	size_t tags = (b->events + 3) / 4;
+	size_t most = 1 + 5 * 10 + tags + CHUNK_STACK_BYTES(b->depth_in) + chunk_build_bytes(b);
 	uint8_t *raw = malloc(most), *p = raw, *fitted;
 
 	if (!raw)
 		return -ENOMEM;
+	finish_tags(b);
 	*p++ = CHUNK_VERSION;
 	p = chunk_put_varint(p, b->events);
 	p = chunk_put_varint(p, b->depth_in);
-	p = chunk_put_varint(p, b->times_bytes);
+	p = chunk_put_varint(p, tags + b->times_bytes);
 	p = chunk_put_varint(p, b->codes_bytes);
 	p = chunk_put_varint(p, b->payload_bytes);
 	p = put_open(p, b->carried, b->depth_in, b->t0);
+	p = put_column(p, b->tags, tags);
 	p = put_column(p, b->times, b->times_bytes);
 	p = put_column(p, b->codes, b->codes_bytes);
 	p = put_column(p, b->payload, b->payload_bytes);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The most bytes that one event adds to times and to codes. */
-#define CHUNK_TIME_BYTES_MAX 10
+#define CHUNK_TIME_BYTES_MAX 8
 #define CHUNK_CODE_BYTES_MAX 5
 
 static inline uint8_t *chunk_put_varint(uint8_t *p, uint64_t v)
@@ -37,19 +37,15 @@ static inline int64_t chunk_unzigzag(uint64_t v)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-/* A varint of a time: nearly all take one or two bytes, which are stored without a branch between.
- */
-static inline uint8_t *chunk_put_time(uint8_t *p, int64_t delta)
+/* Ticks in as many bytes as their tag says; 8 bytes are stored in any case, so without a branch. */
+static inline uint32_t chunk_time_tag(uint64_t delta)
 {
-	uint64_t v = chunk_zigzag(delta);
-	uint32_t two;
+	return (uint32_t)(delta > 0xff) + (delta > 0xffff) + (delta > 0xffffff);
+}
 
-	if (__builtin_expect(v >= 1u << 14, 0))
-		return chunk_put_varint(p, v);
-	two = v >= 0x80;
-	p[0] = (uint8_t)(v | two << 7);
-	p[1] = (uint8_t)(v >> 7);
-	return p + 1 + two;
+static inline uint32_t chunk_time_bytes(uint32_t tag)
+{
+	return (0x08030201u >> (tag * 8)) & 0xff;
 }
 
 static inline uint8_t *chunk_put_code(uint8_t *p, uint32_t code)
@@ -76,14 +72,19 @@ int chunk_build_room(struct chunk_builder *b, size_t events, size_t payload);
 
 static inline size_t chunk_build_bytes(const struct chunk_builder *b)
 {
-	return b->times_bytes + b->codes_bytes + b->payload_bytes;
+	return b->events / 4 + b->times_bytes + b->codes_bytes + b->payload_bytes;
 }
 
-/* One event: its time and code. Room was made. */
+/* One event: its time, not before the last one's, and code. Room was made. */
 static inline void chunk_build_event(struct chunk_builder *b, int64_t t, uint32_t code)
 {
-	b->times_bytes =
-		(size_t)(chunk_put_time(b->times + b->times_bytes, t - b->last) - b->times);
+	uint64_t delta = (uint64_t)(t - b->last);
+	uint32_t tag = chunk_time_tag(delta);
+
+	memcpy(b->times + b->times_bytes, &delta, 8);
+	b->times_bytes += chunk_time_bytes(tag);
+	b->tag = (b->tag >> 2 | tag << 6) & 0xff;
+	b->tags[b->events / 4] = (uint8_t)b->tag;
 	b->codes_bytes = (size_t)(chunk_put_code(b->codes + b->codes_bytes, code) - b->codes);
 	b->last = t;
 	b->events++;

@@ -31,7 +31,9 @@ struct expect {
 
 static void make_events(struct expect *e, size_t count)
 {
-	static const int64_t steps[] = {0, 1, 63, 64, 8191, 8192, 1 << 20, -5, INT64_C(1) << 39};
+	static const int64_t steps[] = {
+		0,   1,	    63,	   64,	     8191,     8192,	255,
+		256, 65535, 65536, 16777215, 16777216, 1 << 20, INT64_C(1) << 39};
 	static const uint32_t markers[] = {1, 111, 112, 16367, 16368, 1u << 20};
 	int64_t t = -100;
 	size_t i;
