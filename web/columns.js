@@ -8,12 +8,9 @@ import { FLAG_STARTUP, FLAGS_LOSSY } from './frames.js';
 
 export const WINDOW = 600;
 
-/**
- * The frames that the strip shows: WINDOW numbers that end at the newest.
- * @param {FrameRing} ring @returns {{first: number, last: number}}
- */
-export function windowOf(ring) {
-	const last = Math.max(ring.last, WINDOW);
+/** The frames that the strip shows: WINDOW numbers that end at the newest. @param {number} newest */
+export function windowOf(newest) {
+	const last = Math.max(newest, WINDOW);
 	return { first: last - WINDOW + 1, last };
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { bytes, count, duration, milliseconds, percent, place, plural, quantity, sessionState, sourceState } from '../../web/format.js';
+
+test('a duration has a unit and three digits', () => {
+	assert.equal(duration(0), '0 ns');
+	assert.equal(duration(812), '812 ns');
+	assert.equal(duration(999.6), '1.00 µs');
+	assert.equal(duration(12_345), '12.3 µs');
+	assert.equal(duration(16_666_667), '16.7 ms');
+	assert.equal(duration(999_600_000), '1.00 s');
+	assert.equal(duration(-2_500_000), '-2.50 ms');
+});
+
+test('what was not measured is unknown, never 0', () => {
+	for (const format of [duration, milliseconds, count, bytes, percent])
+		assert.equal(format(null), 'unknown');
+	assert.equal(duration(NaN), 'unknown');
+	assert.equal(milliseconds(NaN), 'unknown');
+	assert.equal(quantity(null, 'ms'), 'unknown');
+});
+
+test('large numbers are grouped', () => {
+	assert.equal(count(1281), '1,281');
+	assert.equal(count(999), '999');
+	assert.equal(milliseconds(1_234_567_890), '1,234.57 ms');
+	assert.equal(plural(1, 'event'), '1 event');
+	assert.equal(plural(1000, 'event'), '1,000 events');
+});
+
+test('bytes and counters carry their unit', () => {
+	assert.equal(bytes(512), '512 B');
+	assert.equal(bytes(134_217_728), '128 MiB');
+	assert.equal(bytes(1_572_864), '1.5 MiB');
+	assert.equal(quantity(1024, 'bytes'), '1.0 KiB');
+	assert.equal(quantity(71.25, 'percent'), '71.3 %');
+	assert.equal(quantity(0.5, 'ms'), '0.500 ms');
+	assert.equal(quantity(412, 'count'), '412');
+});
+
+test('states are told by glyph and word, and an unknown one is shown', () => {
+	assert.deepEqual(sessionState('crashed'), { glyph: '✖', text: 'crashed' });
+	assert.notEqual(sessionState('live').glyph, sessionState('ended').glyph);
+	assert.equal(sessionState('odd').text, 'odd');
+	assert.equal(sourceState('on').ok, true);
+	assert.equal(sourceState('off').ok, false);
+});
+
+test('a place names the line only when there is one', () => {
+	assert.equal(place('a.c', 3), 'a.c:3');
+	assert.equal(place('a.c', null), 'a.c');
+	assert.equal(place(null, 3), '');
+});

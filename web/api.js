@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The daemon's HTTP API as the page uses it: JSON answers, problems as errors, and the event stream, which is opened
+// again for as long as the page lives. Nothing here knows of the page.
+
+const BASE = '/api/v1';
+
+/** An answer that is not what was asked for; `status` 0: the daemon could not be reached. */
+export class ApiError extends Error {
+	/** @param {number} status @param {string} message */
+	constructor(status, message) {
+		super(message);
+		this.name = 'ApiError';
+		this.status = status;
+	}
+}
+
+/**
+ * @param {string} path below /api/v1 @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function getJson(path, signal) {
+	let answer;
+	try {
+		answer = await fetch(BASE + path, { signal, headers: { accept: 'application/json' } });
+	} catch (error) {
+		if (signal?.aborted)
+			throw error;
+		throw new ApiError(0, 'the daemon does not answer');
+	}
+	const body = await answer.json().catch(() => null);
+	if (!answer.ok)
+		throw new ApiError(answer.status, problemText(body) ?? `the daemon answered ${answer.status}`);
+	if (body === null)
+		throw new ApiError(answer.status, 'the daemon\'s answer is not JSON');
+	return body;
+}
+
+/** @param {any} body problem+json, perhaps */
+function problemText(body) {
+	const text = body?.detail ?? body?.title;
+	return typeof text === 'string' ? text : null;
+}
+
+/** @param {string} session @param {string|null} stream @param {number} last */
+export const framesPath = (session, stream, last) =>
+	`/sessions/${encodeURIComponent(session)}/frames?last=${last}${streamPart(stream, '&')}`;
+
+/** @param {string} session @param {string|null} stream @param {number|'slowest'} frame */
+export const framePath = (session, stream, frame) =>
+	`/sessions/${encodeURIComponent(session)}/frames/${frame}${streamPart(stream, '?')}`;
+
+/** @param {string|null} stream @param {string} lead */
+const streamPart = (stream, lead) => (stream === null ? '' : `${lead}stream=${encodeURIComponent(stream)}`);
+
+const RETRY_MS = 1000;
+
+/**
+ * The event stream. `onEvent` gets each event's name and data; `onState` true when the stream is open and
+ * false when it was lost. The stream is opened anew by itself until close().
+ * @param {(name: string, data: any, id: string) => void} onEvent
+ * @param {(open: boolean) => void} onState
+ */
+export function openStream(onEvent, onState) {
+	/** @type {EventSource|null} */
+	let source = null;
+	/** @type {ReturnType<typeof setTimeout>|undefined} */
+	let timer;
+	const connect = () => {
+		source = new EventSource(`${BASE}/stream`);
+		source.onopen = () => onState(true);
+		source.onerror = () => {
+			source?.close();
+			onState(false);
+			timer = setTimeout(connect, RETRY_MS);
+		};
+		for (const name of ['frame', 'frame-update', 'gpu', 'session', 'dropped'])
+			source.addEventListener(name, (event) => onEvent(name, parsed(event.data), event.lastEventId));
+	};
+	connect();
+	return {
+		close() {
+			clearTimeout(timer);
+			source?.close();
+			source = null;
+		},
+	};
+}
+
+/** @param {string} text */
+function parsed(text) {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The card beside the timeline: the selected frame's numbers, the numbers over the range, and the zones that took the time.
+// The numbers over a live strip change at most four times a second.
+
+import { summary } from './columns.js';
+import { byId, element, setText } from './dom.js';
+import { count, duration, milliseconds, words } from './format.js';
+import { selfByName } from './zones.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+const FRAME_ROWS = ['Frame', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Flags'];
+const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', '95th percentile', '99th percentile', 'Worst', 'Lost events'];
+const TOP = 5;
+
+export class Card {
+	/** @param {Model} model */
+	constructor(model) {
+		this.model = model;
+		this.frame = rows(byId('card-frame', HTMLElement), FRAME_ROWS);
+		this.frame[FRAME_ROWS.length - 1].className = 'wrap';
+		this.range = rows(byId('card-range', HTMLElement), RANGE_ROWS);
+		this.top = byId('card-top', HTMLElement);
+		this.top.replaceChildren(...Array.from({ length: TOP }, () => element('li', {}, element('span'), element('span'))));
+	}
+
+	draw() {
+		this.drawFrame();
+		this.drawRange();
+		this.drawTop();
+	}
+
+	drawFrame() {
+		const { view, shown, detail } = this.model;
+		const known = detail?.frame.frame === view.frame ? detail?.frame : null;
+		const row = known ?? (view.frame === null ? null : shown.get(view.frame));
+		const texts = row ? [
+			count(row.frame), milliseconds(row.wall_ns), milliseconds(row.cpu_ns), milliseconds(row.gpu_ns),
+			milliseconds(row.wait_ns?.gpu), milliseconds(row.wait_ns?.present), milliseconds(row.wait_ns?.cap),
+			count(row.events), count(row.lost_events), row.flags.map(words).join(', ') || 'none',
+		] : FRAME_ROWS.map((_, at) => (at ? '–' : view.frame === null ? 'none selected' : count(view.frame)));
+		texts.forEach((text, at) => setText(this.frame[at], text));
+		this.frame[8].classList.toggle('warn', Boolean(row?.lost_events));
+	}
+
+	drawRange() {
+		const { view, shown } = this.model;
+		const { first, last } = view.range ?? this.model.window();
+		const numbers = summary(shown, first, last);
+		setText(byId('range-title', HTMLElement), view.range
+			? `Range ${count(first)} to ${count(last)}` : 'Frames shown');
+		const texts = [
+			count(numbers.present), Number.isNaN(numbers.fps) ? '–' : numbers.fps.toFixed(1),
+			milliseconds(numbers.mean), milliseconds(numbers.p50), milliseconds(numbers.p95), milliseconds(numbers.p99),
+			numbers.worstFrame ? `${milliseconds(numbers.worst)} (frame ${count(numbers.worstFrame)})` : '–',
+			count(numbers.lost),
+		];
+		texts.forEach((text, at) => setText(this.range[at], numbers.present ? text : '–'));
+		this.range[7].classList.toggle('warn', numbers.lost > 0);
+	}
+
+	drawTop() {
+		const top = this.model.detail ? selfByName(this.model.detail.tracks).slice(0, TOP) : [];
+		[...this.top.children].forEach((item, at) => {
+			const [name, time] = item.children;
+			const zone = top[at];
+			setText(name, zone?.name ?? (at ? '' : '–'));
+			setText(time, zone ? `${duration(zone.self)} in ${count(zone.calls)}` : '');
+			/** @type {HTMLElement} */ (name).title = zone?.name ?? '';
+		});
+	}
+}
+
+/** Fills a list once; its values are changed in place. @param {HTMLElement} list @param {string[]} labels */
+function rows(list, labels) {
+	return labels.map((label) => {
+		const value = element('dd');
+		list.append(element('dt', {}, label), value);
+		return value;
+	});
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Sources with reason and fix, losses by kind, the session's facts and the daemon's own cost; and, while there is no session,
+// how to start one.
+
+import { byId, command, element } from './dom.js';
+import { bytes, count, duration, percent, words } from './format.js';
+import { sourceRow } from './lists.js';
+import { lossesOf } from './losses.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+export class Diagnostics {
+	/** @param {Model} model */
+	constructor(model) {
+		this.model = model;
+		/** What each part last showed: a part is built again only when that changed. @type {Map<string, string>} */
+		this.drawn = new Map();
+	}
+
+	draw() {
+		const { status, session } = this.model;
+		this.part('source-list', status?.sources ?? [], (at, sources) => at.replaceChildren(sourceTable(sources)));
+		this.part('loss-list', lossRows(session), fillNumbers);
+		this.part('session-facts', sessionRows(session), fillNumbers);
+		this.part('daemon-facts', daemonRows(status), fillNumbers);
+	}
+
+	/** @template T @param {string} id @param {T} data @param {(at: HTMLElement, data: T) => void} build */
+	part(id, data, build) {
+		const text = JSON.stringify(data);
+		if (this.drawn.get(id) === text)
+			return;
+		this.drawn.set(id, text);
+		build(byId(id, HTMLElement), data);
+	}
+}
+
+/** @param {any[]} sources */
+function sourceTable(sources) {
+	const head = ['Source', 'State', 'Reason, and what to do'].map((label) => element('th', { scope: 'col' }, label));
+	return element('table', {},
+		element('thead', {}, element('tr', {}, ...head)),
+		element('tbody', {}, ...sources.map((source) => sourceRow(source, command))));
+}
+
+/** @param {HTMLElement} at @param {string[][]} rows */
+function fillNumbers(at, rows) {
+	at.replaceChildren(...rows.flatMap(([label, value, mark]) => [
+		element('dt', {}, label), element('dd', mark ? { class: mark } : {}, value)]));
+}
+
+/** @param {any} session */
+function lossRows(session) {
+	if (!session)
+		return [['no session', '–', '']];
+	const weights = { lost: 'warn', repaired: '', intended: 'muted' };
+	const rows = lossesOf(session.losses).map(({ kind, count: n, weight }) =>
+		[`${words(kind).replace('.', ': ')} (${weight})`, count(n), weights[weight]]);
+	return rows.length ? rows : [['all kinds', 'none', 'good']];
+}
+
+/** @param {any} session */
+function sessionRows(session) {
+	if (!session)
+		return [];
+	return /** @type {string[][]} */ ([
+		['name', session.name ?? 'unnamed'],
+		['process', `${session.pid}`],
+		['executable', session.exe],
+		['started', session.start_utc],
+		['state', session.end_reason ? `${session.state}: ${session.end_reason}` : session.state],
+		['fault', session.fault],
+		['threads', `${count(session.threads_active ?? session.threads)} active of ${count(session.threads)}`],
+		['clock', session.clock ? `${session.clock.kind}, ${(session.clock.hz / 1e6).toFixed(1)} MHz` : null],
+		['cost in the game', session.own_cost ? `${duration(session.own_cost.frame_ns)} a frame` : null],
+		['fullest ring', session.ring_fill_max === undefined ? null : percent(session.ring_fill_max * 100)],
+		...(session.info ?? []).map((/** @type {any} */ one) => [one.key, one.value]),
+	].filter(([, value]) => value !== null && value !== undefined && value !== ''));
+}
+
+/** @param {any} status */
+function daemonRows(status) {
+	if (!status)
+		return [];
+	const { daemon, history, clock, loop } = status;
+	return /** @type {string[][]} */ ([
+		['version', status.version],
+		['cpu', percent(daemon?.cpu_percent)],
+		['memory', bytes(daemon?.rss_bytes)],
+		['history', history?.place],
+		['history used', history ? `${bytes(history.used_bytes)} of ${bytes(history.budget_bytes)}` : null],
+		['clock', typeof clock === 'object' ? [clock?.source ?? clock?.kind, clock?.state].filter(Boolean).join(', ') : clock],
+		['loop', typeof loop === 'object' ? loop?.kind : loop],
+	].filter(([, value]) => value !== null && value !== undefined && value !== ''));
+}
+
+const DOOM = 'SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy fprof run -- /usr/games/chocolate-doom '
+	+ '-iwad /usr/share/games/doom/freedoom1.wad -timedemo demo3 -nosound -nogui';
+
+/** What a first visitor sees. @param {HTMLElement} at */
+export function fillWelcome(at) {
+	at.append(
+		element('p', {}, 'The daemon is running and waits for a game. Its frames will appear here by themselves.'),
+		element('h3', {}, 'Any game, without changing it'),
+		command('fprof run -- ./game'),
+		element('h3', {}, 'To try it: one run of Doom with Freedoom, three seconds, 1281 frames'),
+		command(DOOM),
+		element('h3', {}, 'Your own game, with your own zones: include fprof.h, mark the frame, link the library'),
+		command('#include <fprof.h>\n\nwhile (running) {\n\tFPROF_ZONE("frame");\n\tupdate();\n\tdraw();\n\tfprof_frame_mark();\n}'),
+		command('cc game.c $(pkg-config --cflags --libs fprof)'),
+		element('h3', {}, 'The same numbers in a terminal'),
+		command('fprof sessions'),
+		command(`curl ${location.origin}/api/v1/sessions`),
+	);
+}

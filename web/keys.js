@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The key table: the one list from which both the handler and the help dialog are made. Letters are found by their place
+// on the keyboard (code), signs by what they print (key).
+
+/**
+ * @typedef {object} Key
+ * @property {string} id the action
+ * @property {string[]} shown how the help names the keys
+ * @property {string} text what it does
+ * @property {string} group
+ * @property {string[]} [codes] KeyboardEvent.code
+ * @property {string[]} [keys] KeyboardEvent.key
+ * @property {'strip'} [on] only while this has the focus
+ * @property {boolean} [mouse] described only
+ */
+
+/** @type {Key[]} */
+export const KEYS = [
+	{ id: 'previous', shown: ['['], keys: ['['], text: 'Select the frame before', group: 'Frames' },
+	{ id: 'next', shown: [']'], keys: [']'], text: 'Select the frame after', group: 'Frames' },
+	{ id: 'previous', shown: ['←'], keys: ['ArrowLeft'], on: 'strip', text: 'The frame before, on the strip', group: 'Frames' },
+	{ id: 'next', shown: ['→'], keys: ['ArrowRight'], on: 'strip', text: 'The frame after, on the strip', group: 'Frames' },
+	{ id: 'first', shown: ['Home'], keys: ['Home'], on: 'strip', text: 'The first frame shown', group: 'Frames' },
+	{ id: 'last', shown: ['End'], keys: ['End'], on: 'strip', text: 'The last frame shown', group: 'Frames' },
+	{ id: 'older', shown: ['Page Up'], keys: ['PageUp'], on: 'strip', text: 'Older frames (holds the strip)', group: 'Frames' },
+	{ id: 'newer', shown: ['Page Down'], keys: ['PageDown'], on: 'strip', text: 'Newer frames', group: 'Frames' },
+	{ id: 'extendLeft', shown: ['Shift', '←'], keys: ['Shift+ArrowLeft'], on: 'strip', text: 'Widen the range to the left', group: 'Frames' },
+	{ id: 'extendRight', shown: ['Shift', '→'], keys: ['Shift+ArrowRight'], on: 'strip', text: 'Widen the range to the right', group: 'Frames' },
+	{ id: 'slowest', shown: ['X'], codes: ['KeyX'], text: 'Select the slowest frame', group: 'Frames' },
+	{ id: 'hold', shown: ['Space'], codes: ['Space'], text: 'Hold this page\'s strip, or follow the newest again; recording goes on', group: 'Frames' },
+	{ id: 'clear', shown: ['Esc'], keys: ['Escape'], text: 'Clear the selected range, then the frame', group: 'Frames' },
+	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'Select a frame; with Shift, or by dragging, a range', group: 'Frames' },
+	{ id: 'zoomIn', shown: ['W'], codes: ['KeyW'], text: 'Zoom in', group: 'Timeline' },
+	{ id: 'zoomOut', shown: ['S'], codes: ['KeyS'], text: 'Zoom out', group: 'Timeline' },
+	{ id: 'panLeft', shown: ['A'], codes: ['KeyA'], text: 'Move left', group: 'Timeline' },
+	{ id: 'panRight', shown: ['D'], codes: ['KeyD'], text: 'Move right', group: 'Timeline' },
+	{ id: 'fit', shown: ['F'], codes: ['KeyF'], text: 'Show the whole frame', group: 'Timeline' },
+	{ id: 'mouse', shown: ['Ctrl', 'Wheel'], mouse: true, text: 'Zoom at the pointer', group: 'Timeline' },
+	{ id: 'mouse', shown: ['Drag'], mouse: true, text: 'Move', group: 'Timeline' },
+	{ id: 'mouse', shown: ['Double-click'], mouse: true, text: 'Zoom to a zone', group: 'Timeline' },
+	{ id: 'help', shown: ['?'], keys: ['?'], text: 'This list', group: 'Page' },
+];
+
+/**
+ * The action that a key press asks for, or null.
+ * @param {{key: string, code: string, ctrlKey: boolean, altKey: boolean, metaKey: boolean, shiftKey: boolean}} event
+ * @param {string|null} focus what has the focus: 'strip', or something else
+ */
+export function actionOf(event, focus) {
+	// AltGr (ctrl and alt together) types the brackets on many keyboards.
+	const altGr = event.ctrlKey && event.altKey;
+	if (event.metaKey || (!altGr && (event.ctrlKey || event.altKey)))
+		return null;
+	const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;
+	for (const key of KEYS) {
+		if (key.mouse || (key.on && key.on !== focus))
+			continue;
+		if (key.keys?.includes(name) || (!altGr && !event.shiftKey && key.codes?.includes(event.code)))
+			return key.id;
+	}
+	return null;
+}
+
+/** Is the user typing? Then no single key is a command. @param {EventTarget|null} target */
+export function isTyping(target) {
+	const element = /** @type {any} */ (target);
+	const tag = element?.tagName;
+	return tag === 'INPUT' || tag === 'TEXTAREA' || tag === 'SELECT' || element?.isContentEditable === true;
+}
+
+/** Does a key press belong to what has the focus (Space on a button)? @param {EventTarget|null} target @param {string} code */
+export function isPressing(target, code) {
+	const tag = /** @type {any} */ (target)?.tagName;
+	return (code === 'Space' || code === 'Enter') && (tag === 'BUTTON' || tag === 'SUMMARY' || tag === 'A');
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Puts the page together: one model, its views, one animation frame that draws what changed, and the keys.
+
+import { Card } from './card.js';
+import { Diagnostics, fillWelcome } from './diagnostics.js';
+import { byId, element, setText } from './dom.js';
+import { count, milliseconds } from './format.js';
+import { fillHelp } from './help.js';
+import { actionOf, isPressing, isTyping } from './keys.js';
+import { FrameLists, FramesTable, ZonesTable } from './lists.js';
+import { Model } from './model.js';
+import { HOLDERS, watchPalette } from './palette.js';
+import { Strip } from './strip.js';
+import { Timeline } from './timeline.js';
+import { TopBar } from './topbar.js';
+
+const help = byId('help', HTMLDialogElement);
+const stripCanvas = byId('strip', HTMLCanvasElement);
+
+/** Parts of the model that changed since the last animation frame. @type {Set<string>} */
+const dirty = new Set();
+
+/** @param {...string} parts */
+function invalidate(...parts) {
+	if (!dirty.size && parts.length)
+		requestAnimationFrame(drawDirty);
+	parts.forEach((part) => dirty.add(part));
+}
+
+const model = new Model(invalidate);
+const strip = new Strip(stripCanvas, model, () => invalidate('strip'));
+const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
+	byId('timeline-spacer', HTMLElement), model, () => invalidate('zoom'));
+const topBar = new TopBar(model);
+const card = new Card(model);
+const framesTable = new FramesTable(model);
+const zonesTable = new ZonesTable(model, (start, length) => timeline.zoomTo(start, length));
+const frameLists = new FrameLists(model);
+const diagnostics = new Diagnostics(model);
+
+/** Which parts make which view draw. @type {[string[], () => void][]} */
+const VIEWS = [
+	[['sessions', 'session', 'status', 'connection'], () => topBar.draw()],
+	[['session', 'status'], () => diagnostics.draw()],
+	[['sessions', 'connection'], drawWelcome],
+	[['frames', 'strip', 'selection', 'held', 'palette', 'session'], () => strip.draw()],
+	[['frames', 'held', 'session'], () => framesTable.draw()],
+	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],
+	[['detail', 'selection', 'zoom', 'palette'], () => timeline.draw()],
+	[['detail', 'selection', 'session', 'connection', 'held', 'numbers'], drawNotes],
+	[['detail', 'selection'], () => zonesTable.draw()],
+	[['detail'], () => frameLists.draw()],
+];
+
+function drawDirty() {
+	const parts = new Set(dirty);
+	dirty.clear();
+	for (const [causes, draw] of VIEWS) {
+		if (causes.some((cause) => parts.has(cause)))
+			draw();
+	}
+}
+
+function drawWelcome() {
+	const first = model.loaded && !model.sessions.length;
+	byId('welcome', HTMLElement).hidden = !first;
+	byId('work', HTMLElement).hidden = first;
+}
+
+function drawNotes() {
+	const { view, detail, problem, session, held } = model;
+	const { first, last } = model.window();
+	const shownFirst = Math.max(first, model.shown.first);
+	const shownLast = Math.min(last, model.shown.last);
+	setText(byId('frames-note', HTMLElement), model.shown.last
+		? `Frames ${count(shownFirst)} to ${count(shownLast)}. Unknown waits are counted as cpu. A column that stands for several frames shows the slowest; ▲ is cut at the top.`
+		: 'No frame yet.');
+	const live = session?.state === 'live';
+	const hold = byId('hold', HTMLButtonElement);
+	setText(hold, held ? 'Held: show the newest' : live ? 'Following the newest' : 'Showing the newest');
+	hold.setAttribute('aria-pressed', String(Boolean(held)));
+	setText(byId('timeline-note', HTMLElement), timelineNote(detail));
+	setText(byId('timeline-hint', HTMLElement), detail ? '' : problem ? `Frame ${view.frame}: ${problem}`
+		: view.frame === null ? 'Select a frame: click one above, press [ or ], or X for the slowest.' : 'Reading the frame…');
+	describeSlider();
+}
+
+/** @param {import('./model.js').Detail|null} detail */
+function timelineNote(detail) {
+	if (!detail)
+		return '';
+	const zones = detail.tracks.reduce((sum, track) => sum + track.zones.length, 0);
+	const cut = detail.truncated ? ' The deepest zones were left out: there are too many for one answer.' : '';
+	return `Frame ${count(detail.frame.frame)}, ${milliseconds(detail.frame.wall_ns)}: ${count(zones)} zones on ${count(detail.tracks.length)} threads.${cut}`;
+}
+
+/** The strip is a slider over frames for those who do not see it. */
+function describeSlider() {
+	const { first, last } = model.window();
+	const { frame } = model.view;
+	const row = frame === null ? null : model.shown.get(frame);
+	stripCanvas.setAttribute('aria-valuemin', String(Math.min(first, frame ?? first)));
+	stripCanvas.setAttribute('aria-valuemax', String(Math.max(last, frame ?? last)));
+	stripCanvas.setAttribute('aria-valuenow', String(frame ?? last));
+	stripCanvas.setAttribute('aria-valuetext', frame === null ? 'none selected'
+		: row ? `frame ${frame}, ${milliseconds(row.wall_ns)}` : `frame ${frame}`);
+}
+
+/** What the keys of the table do. @type {{[action: string]: () => void}} */
+const ACTIONS = {
+	previous: () => model.step(-1),
+	next: () => model.step(1),
+	first: () => model.selectEnd(1),
+	last: () => model.selectEnd(-1),
+	older: () => model.page(-1),
+	newer: () => model.page(1),
+	extendLeft: () => model.growRange(-1),
+	extendRight: () => model.growRange(1),
+	slowest: () => model.selectSlowest(true),
+	hold: () => (model.held ? model.follow() : model.hold()),
+	clear: () => model.clear(),
+	zoomIn: () => timeline.zoom(1 / 1.5),
+	zoomOut: () => timeline.zoom(1.5),
+	panLeft: () => timeline.pan(-0.15),
+	panRight: () => timeline.pan(0.15),
+	fit: () => model.setZoom(null),
+	help: () => help.showModal(),
+};
+
+document.addEventListener('keydown', (event) => {
+	if (help.open || event.defaultPrevented || isTyping(event.target) || isPressing(event.target, event.code))
+		return;
+	const action = actionOf(event, document.activeElement === stripCanvas ? 'strip' : null);
+	if (!action)
+		return;
+	event.preventDefault();
+	ACTIONS[action]();
+});
+
+for (const [id, action] of [['older', 'older'], ['newer', 'newer'], ['hold', 'hold'], ['slowest', 'slowest'],
+	['zoom-in', 'zoomIn'], ['zoom-out', 'zoomOut'], ['fit', 'fit'], ['help-button', 'help']])
+	byId(id, HTMLButtonElement).addEventListener('click', () => ACTIONS[action]());
+
+const scale = byId('scale', HTMLSelectElement);
+scale.addEventListener('change', () => {
+	strip.setScale(Number(scale.value));
+	invalidate('strip');
+});
+
+byId('legend', HTMLElement).append(
+	...HOLDERS.map(({ key, label }) => element('li', {}, element('span', { class: `swatch ${key}` }), label)),
+	element('li', {}, element('span', { class: 'swatch gpu-line' }), 'gpu time'),
+	element('li', {}, element('span', { class: 'swatch gap' }), 'missing or lost'));
+fillHelp(byId('help-body', HTMLElement));
+fillWelcome(byId('welcome-body', HTMLElement));
+watchPalette(() => invalidate('palette'));
+model.start();
+invalidate('connection', 'session', 'sessions', 'status', 'frames', 'numbers', 'detail');

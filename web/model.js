@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: MIT
+// What the page knows: sessions, the frames of the one shown, the selected frame, and the connection. It asks the API,
+// follows the event stream and says which parts changed; it draws nothing. A selection is never changed by
+// what arrives.
+
+import { ApiError, framePath, framesPath, getJson, openStream } from './api.js';
+import { WINDOW, windowOf } from './columns.js';
+import { FrameRing } from './frames.js';
+import { buildTrack, withGpuSpans } from './zones.js';
+import { decodeView, emptyView, encodeView } from './view.js';
+
+/** @typedef {import('./frames.js').FrameRow} FrameRow */
+
+/**
+ * @typedef {object} Detail a frame with all that happened in it
+ * @property {FrameRow} frame
+ * @property {import('./zones.js').Track[]} tracks
+ * @property {any[]} counters
+ * @property {any[]} messages
+ * @property {{thread: number|string, start: number, end: number, events: number}[]} gaps ns from the frame's begin
+ * @property {boolean} truncated
+ */
+
+const POLL_MS = 2000;
+const NUMBERS_MS = 250;
+const SETTLE_MS = 200;
+
+export class Model {
+	/** @param {(...parts: string[]) => void} changed */
+	constructor(changed) {
+		this.changed = changed;
+		this.view = emptyView();
+		/** @type {any[]} newest first */
+		this.sessions = [];
+		/** Whether the list of sessions was ever read. */
+		this.loaded = false;
+		/** @type {any|null} */
+		this.status = null;
+		/** @type {any|null} the session shown */
+		this.session = null;
+		this.ring = new FrameRing();
+		/** @type {FrameRing|null} what is shown while the strip is held */
+		this.held = null;
+		/** @type {number|null} last frame of a held window */
+		this.heldLast = null;
+		/** @type {Detail|null} */
+		this.detail = null;
+		/** Why there is no detail; '' otherwise. */
+		this.problem = '';
+		/** @type {'connecting'|'connected'|'disconnected'} */
+		this.connection = 'connecting';
+		/** What the daemon said when it refused us; '' otherwise. */
+		this.refusal = '';
+		/** @type {AbortController|null} */
+		this.detailRequest = null;
+		/** @type {{close: () => void}|null} */
+		this.stream = null;
+		/** @type {Map<string, ReturnType<typeof setTimeout>>} */
+		this.timers = new Map();
+		/** Counts loads, so that an answer to an older one is not taken. */
+		this.load = 0;
+	}
+
+	/** The frames on the strip. */
+	get shown() {
+		return this.held ?? this.ring;
+	}
+
+	/** The numbers of the frames on the strip. */
+	window() {
+		return windowOf(this.heldLast ?? this.ring.last);
+	}
+
+	start() {
+		this.view = decodeView(location.hash);
+		window.addEventListener('hashchange', () => this.followHash());
+		document.addEventListener('visibilitychange', () => this.followVisibility());
+		this.followVisibility();
+	}
+
+	/** A hidden page costs the daemon nothing. */
+	followVisibility() {
+		if (document.hidden) {
+			this.stream?.close();
+			this.stream = null;
+			this.cancel('poll');
+			return;
+		}
+		this.stream ??= openStream((name, data, id) => this.onEvent(name, data, id), (open) => this.onStream(open));
+		this.poll();
+	}
+
+	/** Runs once for many calls. @param {string} name @param {number} ms @param {() => void} run */
+	later(name, ms, run) {
+		if (this.timers.has(name))
+			return;
+		this.timers.set(name, setTimeout(() => {
+			this.timers.delete(name);
+			run();
+		}, ms));
+	}
+
+	/** @param {string} name */
+	cancel(name) {
+		clearTimeout(this.timers.get(name));
+		this.timers.delete(name);
+	}
+
+	/** @param {boolean} open */
+	onStream(open) {
+		this.setConnection(open ? 'connected' : 'disconnected');
+		if (open)
+			this.refresh(true);
+	}
+
+	/** @param {'connected'|'disconnected'} state */
+	setConnection(state) {
+		if (this.connection === state)
+			return;
+		this.connection = state;
+		this.changed('connection');
+	}
+
+	poll() {
+		this.refresh(false);
+		this.cancel('poll');
+		this.later('poll', POLL_MS, () => this.poll());
+	}
+
+	/** Reads sessions and status; all frames too when `frames`. @param {boolean} frames */
+	async refresh(frames) {
+		try {
+			const [sessions, status] = await Promise.all([getJson('/sessions'), getJson('/status')]);
+			this.sessions = sessions.sessions ?? [];
+			this.status = status;
+			this.loaded = true;
+			this.refusal = '';
+			this.changed('sessions', 'status');
+			await this.adopt(this.choose(), frames);
+		} catch (error) {
+			this.onProblem(error);
+		}
+	}
+
+	/** @param {unknown} error */
+	onProblem(error) {
+		if (!(error instanceof ApiError))
+			throw error;
+		if (error.status === 0) {
+			this.setConnection('disconnected');
+			return;
+		}
+		this.refusal = error.message;
+		this.changed('connection');
+	}
+
+	/** The session to show: the one asked for; else stay while it is live; else the newest live one; else the newest. */
+	choose() {
+		const { session } = this.view;
+		const asked = this.sessions.find((one) => String(one.id) === session);
+		if (asked)
+			return asked;
+		const same = this.sessions.find((one) => one.id === this.session?.id);
+		const live = this.sessions.find((one) => one.state === 'live');
+		return same?.state === 'live' ? same : live ?? this.sessions[0] ?? null;
+	}
+
+	/** @param {any|null} session @param {boolean} again read its frames even if it is the same */
+	async adopt(session, again) {
+		const same = session?.id === this.session?.id;
+		const ended = same && session && session.state !== 'live' && session.state !== this.session.state;
+		this.session = session;
+		if (!same) {
+			this.ring.clear();
+			this.follow();
+			this.detail = null;
+		}
+		this.changed('session');
+		if (session && (!same || again || ended))
+			await this.loadFrames();
+	}
+
+	async loadFrames() {
+		const session = this.session;
+		const load = ++this.load;
+		const answer = await getJson(framesPath(String(session.id), this.view.stream, WINDOW));
+		if (load !== this.load)
+			return;
+		for (const row of answer.frames)
+			this.ring.put(row);
+		this.changed('frames', 'numbers', 'session');
+		if (this.view.frame === null && session.state !== 'live' && this.ring.last)
+			await this.selectSlowest(false);
+		else if (this.view.frame !== null && this.detail?.frame.frame !== this.view.frame)
+			await this.loadDetail();
+	}
+
+	/** @param {string} name @param {any} data @param {string} id "session:frame" */
+	onEvent(name, data, id) {
+		const session = String(data?.session ?? id.split(':')[0]);
+		switch (name) {
+		case 'frame':
+		case 'frame-update':
+		case 'gpu':
+			if (session === String(this.session?.id))
+				this.onFrame(name, data);
+			else if (!this.sessions.some((one) => String(one.id) === session))
+				this.later('refresh', SETTLE_MS, () => this.refresh(false));
+			break;
+		case 'session':
+			this.later('refresh', SETTLE_MS, () => this.refresh(false));
+			break;
+		case 'dropped':
+			this.later('reload', SETTLE_MS, () => this.refresh(true));
+			break;
+		}
+	}
+
+	/** @param {string} name @param {any} data */
+	onFrame(name, data) {
+		if (!data || (data.stream ?? 'main') !== (this.view.stream ?? 'main'))
+			return;
+		const known = this.ring.get(data.frame);
+		if (data.wall_ns !== undefined)
+			this.ring.put(data);
+		else if (known)
+			this.ring.put({ ...known, ...data });
+		this.changed('frames');
+		this.later('numbers', NUMBERS_MS, () => this.changed('numbers'));
+		if (name !== 'frame' && data.frame === this.view.frame)
+			this.later('detail', SETTLE_MS, () => this.loadDetail());
+	}
+
+	/** @param {number|null} frame */
+	select(frame) {
+		if (frame !== null && !(frame > 0))
+			return;
+		this.pin();
+		this.view.frame = frame;
+		this.view.zoom = null;
+		this.problem = '';
+		if (frame === null)
+			this.detail = null;
+		this.remember('selection');
+		if (frame !== null)
+			this.loadDetail();
+	}
+
+	/** A selection belongs to a session: from now on this one is meant. */
+	pin() {
+		if (this.session)
+			this.view.session = String(this.session.id);
+	}
+
+	/** @param {boolean} pin whether the user asked for it */
+	async selectSlowest(pin) {
+		if (!this.session)
+			return;
+		const id = this.session.id;
+		try {
+			const answer = await getJson(framePath(String(id), this.view.stream, 'slowest'));
+			if (id !== this.session?.id)
+				return;
+			if (pin)
+				this.pin();
+			this.view.frame = answer.frame;
+			this.view.zoom = null;
+			this.takeDetail(answer);
+			this.remember('selection');
+			await this.bringIntoWindow();
+		} catch (error) {
+			this.onProblem(error);
+		}
+	}
+
+	/** Holds the strip around the selected frame when it lies outside of it. */
+	async bringIntoWindow() {
+		const frame = this.view.frame;
+		const { first, last } = this.window();
+		if (frame === null || !this.session || (frame >= first && frame <= last) || this.session.state === 'live')
+			return;
+		await this.showWindow(frame + WINDOW / 2);
+	}
+
+	/** Moves the held window so that it ends at a frame. @param {number} last */
+	async showWindow(last) {
+		const end = Math.min(this.ring.last, Math.max(WINDOW, Math.round(last)));
+		this.hold();
+		if (end >= this.ring.last && this.session?.state !== 'live') {
+			this.follow();
+			return;
+		}
+		this.heldLast = end;
+		this.changed('frames', 'numbers');
+		const stream = this.view.stream === null ? '' : `&stream=${encodeURIComponent(this.view.stream)}`;
+		const path = `/sessions/${encodeURIComponent(this.session.id)}/frames?from=${Math.max(1, end - WINDOW + 1)}&to=${end}${stream}`;
+		const answer = await getJson(path);
+		for (const row of answer.frames)
+			this.shown.put(row);
+		this.changed('frames', 'numbers');
+	}
+
+	/** Older (-1) or newer (1) frames. @param {number} step */
+	page(step) {
+		if (this.session)
+			this.showWindow(this.window().last + step * (WINDOW / 2)).catch((error) => this.onProblem(error));
+	}
+
+	hold() {
+		this.held ??= this.ring.snapshot();
+		this.heldLast ??= this.ring.last;
+		this.changed('frames', 'numbers', 'held');
+	}
+
+	follow() {
+		this.held = null;
+		this.heldLast = null;
+		this.changed('frames', 'numbers', 'held');
+	}
+
+	/** Selects a neighbour of the selected frame, or the newest. @param {number} step */
+	step(step) {
+		const { first, last } = this.window();
+		const from = this.view.frame ?? last + (step < 0 ? 1 : 0);
+		const frame = this.shown.neighbour(from, step, first, last);
+		if (frame && frame !== this.view.frame)
+			this.select(frame);
+	}
+
+	/** Selects an end of the strip. @param {number} step 1: the first, -1: the last */
+	selectEnd(step) {
+		const { first, last } = this.window();
+		this.select(this.shown.neighbour(step > 0 ? first - 1 : last + 1, step, first, last) || null);
+	}
+
+	/** @param {number} a @param {number} b frames */
+	setRange(a, b) {
+		this.pin();
+		this.view.range = { first: Math.min(a, b), last: Math.max(a, b) };
+		this.remember('selection');
+	}
+
+	/** From the selected frame (or the range's far end) to another. @param {number} frame */
+	extendRange(frame) {
+		const { range } = this.view;
+		const anchor = this.view.frame ?? (range && frame < range.first ? range.last : range?.first) ?? frame;
+		this.setRange(anchor, frame);
+	}
+
+	/** Moves the range's end that is not the selected frame. @param {number} step */
+	growRange(step) {
+		const { range, frame } = this.view;
+		const anchor = frame ?? range?.first ?? this.window().last;
+		const end = range ? (range.first === anchor ? range.last : range.first) : anchor;
+		const { first, last } = this.window();
+		this.setRange(anchor, Math.min(last, Math.max(first, end + step)));
+	}
+
+	/** Clears the range, and when there is none the selected frame. */
+	clear() {
+		if (this.view.range) {
+			this.view.range = null;
+			this.remember('selection');
+			return;
+		}
+		this.select(null);
+	}
+
+	/** @param {{t0: number, t1: number}|null} zoom */
+	setZoom(zoom) {
+		this.view.zoom = zoom;
+		this.later('hash', NUMBERS_MS, () => this.remember());
+		this.changed('zoom');
+	}
+
+	/** @param {string} id */
+	async show(id) {
+		this.view = { ...emptyView(), session: id };
+		this.detail = null;
+		this.remember('selection');
+		await this.adopt(this.choose(), false).catch((error) => this.onProblem(error));
+	}
+
+	/** @param {string} stream */
+	async showStream(stream) {
+		this.pin();
+		this.view = { ...emptyView(), session: this.view.session, stream: stream === 'main' ? null : stream };
+		this.ring.clear();
+		this.follow();
+		this.detail = null;
+		this.remember('selection');
+		await this.loadFrames().catch((error) => this.onProblem(error));
+	}
+
+	/** Writes the view into the address. @param {...string} parts that changed too */
+	remember(...parts) {
+		const text = encodeView(this.view);
+		if (text !== location.hash.replace(/^#/, ''))
+			history.replaceState(null, '', text ? `#${text}` : location.pathname);
+		this.changed(...parts);
+	}
+
+	/** The user changed the address by hand, or went back. */
+	followHash() {
+		const before = this.view;
+		this.view = decodeView(location.hash);
+		this.changed('selection', 'zoom');
+		const adopted = this.adopt(this.choose(), before.stream !== this.view.stream);
+		adopted.then(() => (this.view.frame === before.frame ? undefined : this.loadDetail()))
+			.catch((error) => this.onProblem(error));
+	}
+
+	/** Reads the selected frame. The newest request wins. */
+	async loadDetail() {
+		const frame = this.view.frame;
+		this.detailRequest?.abort();
+		if (frame === null || !this.session) {
+			this.detail = null;
+			this.changed('detail');
+			return;
+		}
+		const request = new AbortController();
+		this.detailRequest = request;
+		try {
+			this.takeDetail(await getJson(framePath(String(this.session.id), this.view.stream, frame), request.signal));
+			await this.bringIntoWindow();
+		} catch (error) {
+			if (request.signal.aborted)
+				return;
+			this.onDetailProblem(error);
+		}
+	}
+
+	/** @param {unknown} error */
+	onDetailProblem(error) {
+		if (!(error instanceof ApiError))
+			throw error;
+		this.detail = null;
+		this.problem = error.message;
+		this.changed('detail');
+		if (error.status === 0)
+			this.setConnection('disconnected');
+	}
+
+	/** @param {any} answer */
+	takeDetail(answer) {
+		this.detail = detailOf(answer);
+		this.problem = '';
+		this.changed('detail', 'zoom');
+	}
+}
+
+/** The API's answer as the page draws it. @param {any} answer @returns {Detail} */
+export function detailOf(answer) {
+	const origin = answer.begin_ns;
+	return {
+		frame: answer,
+		tracks: withGpuSpans(answer.threads ?? [], answer.gpu_spans ?? []).map((thread) => buildTrack(thread, origin)),
+		counters: answer.counters ?? [],
+		messages: answer.messages ?? [],
+		gaps: (answer.gaps ?? []).map((/** @type {any} */ gap) => ({
+			thread: gap.thread,
+			start: gap.begin_ns - origin,
+			end: gap.end_ns - origin,
+			events: gap.events,
+		})),
+		truncated: Boolean(answer.truncated),
+	};
+}

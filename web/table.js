@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Tables: sortable by their headers, filtered by text, cut with "n of m" and never silently. Every canvas has one
+// with the same data. All cells are text.
+
+import { element, setText } from './dom.js';
+import { count } from './format.js';
+
+/**
+ * @template R
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {(row: R) => string} text
+ * @property {(row: R) => number|string} [order] sorts by this; without it by the text
+ * @property {boolean} [number] aligned right, sorted largest first
+ * @property {(row: R) => number} [indent] steps of nesting
+ * @property {(row: R) => void} [open] the cell is a button that does this
+ */
+
+const MORE = 500;
+
+/** @template R */
+export class Table {
+	/**
+	 * @param {HTMLElement} at where it is put
+	 * @param {{caption: string, columns: Column<R>[], filter?: boolean, empty?: string, limit?: number}} options
+	 */
+	constructor(at, options) {
+		this.options = options;
+		this.limit = options.limit ?? MORE;
+		/** @type {R[]} */
+		this.rows = [];
+		/** @type {{column: number, down: boolean}|null} */
+		this.sort = null;
+		this.needle = '';
+		this.head = element('tr');
+		this.body = element('tbody');
+		this.note = element('p', { class: 'note' });
+		this.more = element('button', { type: 'button' }, 'Show all');
+		this.more.addEventListener('click', () => {
+			this.limit = Infinity;
+			this.draw();
+		});
+		const box = element('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': options.caption },
+			element('table', {}, element('caption', { class: 'hidden-text' }, options.caption),
+				element('thead', {}, this.head), this.body));
+		this.box = box;
+		this.buildHead();
+		if (options.filter)
+			at.append(this.buildFilter());
+		at.append(box, element('div', { class: 'table-foot' }, this.note, this.more));
+	}
+
+	buildFilter() {
+		const input = element('input', { type: 'search', 'aria-label': `Filter: ${this.options.caption}`, placeholder: 'Filter by text' });
+		input.addEventListener('input', () => {
+			this.needle = input.value.toLowerCase();
+			this.draw();
+		});
+		return input;
+	}
+
+	buildHead() {
+		this.options.columns.forEach((column, index) => {
+			const button = element('button', { type: 'button' }, column.label);
+			button.addEventListener('click', () => this.sortBy(index));
+			this.head.append(element('th', { scope: 'col', ...(column.number ? { class: 'number' } : {}) }, button));
+		});
+	}
+
+	/** @param {number} index */
+	sortBy(index) {
+		const first = Boolean(this.options.columns[index].number);
+		if (this.sort?.column !== index)
+			this.sort = { column: index, down: first };
+		else
+			this.sort = this.sort.down === first ? { column: index, down: !first } : null;
+		this.draw();
+	}
+
+	/** @param {R[]} rows */
+	show(rows) {
+		this.rows = rows;
+		this.draw();
+	}
+
+	/** Is someone reading it just now? */
+	inUse() {
+		return this.box.matches(':hover, :focus-within');
+	}
+
+	draw() {
+		const rows = this.ordered();
+		const shown = rows.slice(0, this.limit);
+		this.body.replaceChildren(...shown.map((row) => this.buildRow(row)));
+		if (!rows.length)
+			this.body.append(this.buildEmpty());
+		[...this.head.children].forEach((head, index) => {
+			const on = this.sort?.column === index;
+			head.setAttribute('aria-sort', !on ? 'none' : this.sort?.down ? 'descending' : 'ascending');
+		});
+		const hidden = this.rows.length !== rows.length;
+		setText(this.note, shown.length < rows.length || hidden
+			? `${count(shown.length)} of ${count(this.rows.length)}${hidden ? ' (filtered)' : ''}`
+			: `${count(rows.length)} in all`);
+		this.more.hidden = shown.length === rows.length;
+	}
+
+	buildEmpty() {
+		const text = this.rows.length ? 'Nothing matches the filter.' : this.options.empty ?? 'Nothing here.';
+		return element('tr', {}, element('td', { colspan: String(this.options.columns.length), class: 'muted' }, text));
+	}
+
+	ordered() {
+		const columns = this.options.columns;
+		const kept = this.needle
+			? this.rows.filter((row) => columns.some((column) => column.text(row).toLowerCase().includes(this.needle)))
+			: [...this.rows];
+		if (!this.sort)
+			return kept;
+		const column = columns[this.sort.column];
+		const order = column.order ?? column.text;
+		const sign = this.sort.down ? -1 : 1;
+		return kept.sort((a, b) => {
+			const [left, right] = [order(a), order(b)];
+			return left === right ? 0 : (left < right ? -sign : sign);
+		});
+	}
+
+	/** @param {R} row */
+	buildRow(row) {
+		const made = element('tr');
+		for (const column of this.options.columns) {
+			const cell = element('td');
+			if (column.number)
+				cell.className = 'number';
+			const steps = Math.min(12, column.indent?.(row) ?? 0);
+			if (steps)
+				cell.classList.add(`in-${steps}`);
+			cell.append(this.cellContent(column, row));
+			made.append(cell);
+		}
+		return made;
+	}
+
+	/** @param {Column<R>} column @param {R} row */
+	cellContent(column, row) {
+		const open = column.open;
+		if (!open)
+			return column.text(row);
+		const button = element('button', { type: 'button', class: 'link' }, column.text(row));
+		button.addEventListener('click', () => open(row));
+		return button;
+	}
+}

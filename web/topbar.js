@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The top bar: which session, is the daemon there, how much is kept, is anything lost or off. It is always there and always
+// of the same size, so that bad news needs no room of its own.
+
+import { byId, element, setText } from './dom.js';
+import { bytes, count, plural, sessionState } from './format.js';
+import { lossTotals } from './losses.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+const CONNECTION = { connecting: '○ connecting…', connected: '● connected', disconnected: '✖ disconnected' };
+
+export class TopBar {
+	/** @param {Model} model */
+	constructor(model) {
+		this.model = model;
+		this.picker = byId('session', HTMLSelectElement);
+		this.streams = byId('stream', HTMLSelectElement);
+		this.picker.addEventListener('change', () => model.show(this.picker.value));
+		this.streams.addEventListener('change', () => model.showStream(this.streams.value));
+	}
+
+	draw() {
+		this.drawPicker();
+		this.drawConnection();
+		this.drawCells();
+	}
+
+	drawPicker() {
+		const { sessions, session, view } = this.model;
+		const streams = /** @type {string[]} */ (session?.streams ?? ['main']);
+		const options = sessions.map((one) => {
+			const { glyph, text } = sessionState(one.state);
+			return [String(one.id), `${glyph} ${text}: ${one.name ?? 'unnamed'} (pid ${one.pid}) #${one.id}`];
+		});
+		fillSelect(this.picker, options.length ? options : [['', 'no session yet']], String(session?.id ?? ''));
+		this.picker.disabled = !options.length;
+		byId('stream-label', HTMLElement).hidden = streams.length < 2;
+		fillSelect(this.streams, streams.map((name) => [name, name]), view.stream ?? 'main');
+	}
+
+	drawConnection() {
+		const at = byId('connection', HTMLElement);
+		const { connection, refusal } = this.model;
+		setText(at, refusal ? '✖ refused' : CONNECTION[connection]);
+		at.title = refusal || (connection === 'disconnected'
+			? 'The daemon does not answer. The page tries again every second; what is shown is what it last said.' : '');
+		at.className = `connection ${refusal ? 'disconnected' : connection}`;
+		document.body.classList.toggle('disconnected-page', connection === 'disconnected');
+	}
+
+	drawCells() {
+		const { session, status } = this.model;
+		setText(byId('kept', HTMLElement), session
+			? `${count(session.frames_retained)} of ${count(session.frames_total)}` : '–');
+		const history = status?.history;
+		setText(byId('memory', HTMLElement), history
+			? `${bytes(history.used_bytes)} of ${bytes(history.budget_bytes)}` : '–');
+		this.drawLosses(session);
+		const sources = status?.sources ?? [];
+		const on = sources.filter((/** @type {any} */ one) => one.state === 'on').length;
+		setText(byId('sources', HTMLElement), sources.length ? `${on} of ${sources.length} on` : '–');
+	}
+
+	/** @param {any} session */
+	drawLosses(session) {
+		const at = byId('losses', HTMLElement);
+		if (!session) {
+			setText(at, '–');
+			return;
+		}
+		const { lost, repaired } = lossTotals(session);
+		if (!at.firstElementChild)
+			at.replaceChildren(element('span'));
+		const text = /** @type {Element} */ (at.firstElementChild);
+		setText(text, lost ? `⚠ ${plural(lost, 'event')} lost`
+			: repaired ? `▲ ${plural(repaired, 'repair')}` : 'none');
+		text.className = lost ? 'loud' : repaired ? 'warn' : 'good';
+	}
+}
+
+/** Changes a select only where it differs, so that an open list stays open. @param {HTMLSelectElement} select @param {string[][]} options @param {string} chosen */
+function fillSelect(select, options, chosen) {
+	options.forEach(([value, text], at) => {
+		const option = select.options[at] ?? select.appendChild(element('option'));
+		if (option.value !== value)
+			option.value = value;
+		setText(option, text);
+	});
+	while (select.options.length > options.length)
+		select.remove(options.length);
+	if (select.value !== chosen)
+		select.value = chosen;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// What the user looks at, as text in the address: session, stream, frame, range, zoom. Pure: no DOM.
+
+/**
+ * @typedef {object} ViewState
+ * @property {string|null} session null: the newest, by itself
+ * @property {string|null} stream null: main
+ * @property {number|null} frame
+ * @property {{first: number, last: number}|null} range
+ * @property {{t0: number, t1: number}|null} zoom ns from the frame's begin; null: all of it
+ */
+
+/** @returns {ViewState} */
+export const emptyView = () => ({ session: null, stream: null, frame: null, range: null, zoom: null });
+
+/** @param {ViewState} view @returns {string} without the # */
+export function encodeView(view) {
+	const parts = new URLSearchParams();
+	if (view.session !== null)
+		parts.set('session', view.session);
+	if (view.stream !== null)
+		parts.set('stream', view.stream);
+	if (view.frame !== null)
+		parts.set('frame', String(view.frame));
+	if (view.range)
+		parts.set('range', `${view.range.first}-${view.range.last}`);
+	if (view.zoom)
+		parts.set('zoom', `${Math.round(view.zoom.t0)}..${Math.round(view.zoom.t1)}`);
+	return parts.toString();
+}
+
+/** Whatever is not understood is left out. @param {string} text with or without the # @returns {ViewState} */
+export function decodeView(text) {
+	const parts = new URLSearchParams(text.replace(/^#/, ''));
+	const view = emptyView();
+	view.session = matchOf(parts.get('session'), /^\d{1,16}$/)?.[0] ?? null;
+	view.stream = parts.get('stream') || null;
+	view.frame = frameOf(parts.get('frame'));
+	const range = matchOf(parts.get('range'), /^(\d{1,15})-(\d{1,15})$/);
+	if (range && Number(range[1]) > 0 && Number(range[1]) <= Number(range[2]))
+		view.range = { first: Number(range[1]), last: Number(range[2]) };
+	const zoom = matchOf(parts.get('zoom'), /^(-?\d{1,15})\.\.(-?\d{1,15})$/);
+	if (zoom && Number(zoom[1]) < Number(zoom[2]))
+		view.zoom = { t0: Number(zoom[1]), t1: Number(zoom[2]) };
+	return view;
+}
+
+/** @param {string|null} text @param {RegExp} pattern */
+function matchOf(text, pattern) {
+	return text === null ? null : pattern.exec(text);
+}
+
+/** @param {string|null} text */
+function frameOf(text) {
+	const match = matchOf(text, /^\d{1,15}$/);
+	return match && Number(match[0]) > 0 ? Number(match[0]) : null;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// From a frame's zones to what the timeline draws: tracks, rows by depth, self times, and the boxes that are in
+// view. Zones too small to draw are merged into a sliver, never dropped. Pure: no DOM.
+
+/**
+ * @typedef {object} Zone
+ * @property {string} name
+ * @property {string|null} [category]
+ * @property {string|null} [file]
+ * @property {number|null} [line]
+ * @property {number} start_ns
+ * @property {number} duration_ns
+ * @property {number} depth
+ * @property {number|null} [parent] index into the thread's zones
+ * @property {string[]} [flags]
+ * @property {string|null} [text]
+ * @property {number|null} [value]
+ */
+
+/**
+ * @typedef {object} Thread
+ * @property {number|string} id
+ * @property {string} kind
+ * @property {number|null} [tid]
+ * @property {string|null} [name]
+ * @property {Zone[]} zones
+ */
+
+/**
+ * One depth of a track: zones sorted by start, not overlapping.
+ * @typedef {object} Row
+ * @property {Float64Array} start ns from the frame's begin
+ * @property {Float64Array} end
+ * @property {Int32Array} zone index into the track's zones
+ */
+
+/**
+ * @typedef {object} Track
+ * @property {Thread} thread
+ * @property {string} title
+ * @property {Zone[]} zones
+ * @property {Float64Array} self ns of each zone outside its children
+ * @property {Row[]} rows
+ */
+
+/** What a thread is called on the page. @param {Thread} thread */
+export function trackTitle(thread) {
+	const name = thread.name || (thread.kind === 'thread' ? 'thread' : thread.kind.replaceAll('_', ' '));
+	return thread.kind === 'thread' && thread.tid ? `${name} (${thread.tid})` : name;
+}
+
+/**
+ * GPU spans as zones of their queue's track: nested by time, as zones of a thread are by call.
+ * @param {Thread[]} threads @param {any[]} spans @returns {Thread[]}
+ */
+export function withGpuSpans(threads, spans) {
+	if (!spans.length)
+		return threads;
+	/** @type {Map<number|string, Zone[]>} */
+	const queues = new Map();
+	for (const span of [...spans].sort((a, b) => a.start_ns - b.start_ns || b.duration_ns - a.duration_ns)) {
+		if (!queues.has(span.queue))
+			queues.set(span.queue, []);
+		queues.get(span.queue)?.push(spanZone(span));
+	}
+	queues.forEach(nestByTime);
+	const known = threads.map((thread) => (queues.has(thread.id)
+		? { ...thread, zones: [...(thread.zones ?? []), ...(queues.get(thread.id) ?? [])] } : thread));
+	const missing = [...queues].filter(([id]) => !threads.some((thread) => thread.id === id));
+	return [...known, ...missing.map(([id, zones]) => ({ id, kind: 'gpu_queue', name: null, zones }))];
+}
+
+/** @param {any} span @returns {Zone} */
+function spanZone(span) {
+	return {
+		name: span.name, category: 'gpu', start_ns: span.start_ns, duration_ns: span.duration_ns, depth: 0, parent: null,
+		text: `submission ${span.submission}, view ${span.view}`, flags: span.calibrated ? [] : ['aligned_to_submit_only'],
+	};
+}
+
+/** Gives zones sorted by start their depth and parent. @param {Zone[]} zones */
+function nestByTime(zones) {
+	/** @type {number[]} */
+	const open = [];
+	zones.forEach((zone, index) => {
+		const end = zone.start_ns + zone.duration_ns;
+		while (open.length) {
+			const outer = zones[open[open.length - 1]];
+			if (outer.start_ns + outer.duration_ns >= end)
+				break;
+			open.pop();
+		}
+		zone.depth = open.length;
+		zone.parent = open.length ? open[open.length - 1] : null;
+		open.push(index);
+	});
+}
+
+/** Time of each zone outside its children. @param {Zone[]} zones */
+export function selfTimes(zones) {
+	const self = new Float64Array(zones.length);
+	for (let i = 0; i < zones.length; i++)
+		self[i] += zones[i].duration_ns;
+	for (const zone of zones) {
+		const parent = zone.parent ?? -1;
+		if (parent >= 0 && parent < zones.length)
+			self[parent] -= zone.duration_ns;
+	}
+	return self.map((ns) => Math.max(0, ns));
+}
+
+/** @param {Thread} thread @param {number} origin ns of the frame's begin @returns {Track} */
+export function buildTrack(thread, origin) {
+	const zones = thread.zones ?? [];
+	/** @type {number[][]} */
+	const byDepth = [];
+	zones.forEach((zone, index) => {
+		(byDepth[zone.depth] ??= []).push(index);
+	});
+	const rows = Array.from(byDepth, (indexes) => buildRow(zones, indexes ?? [], origin));
+	return { thread, title: trackTitle(thread), zones, self: selfTimes(zones), rows };
+}
+
+/** @param {Zone[]} zones @param {number[]} indexes @param {number} origin @returns {Row} */
+function buildRow(zones, indexes, origin) {
+	indexes.sort((a, b) => zones[a].start_ns - zones[b].start_ns || a - b);
+	const row = {
+		start: new Float64Array(indexes.length),
+		end: new Float64Array(indexes.length),
+		zone: Int32Array.from(indexes),
+	};
+	indexes.forEach((index, at) => {
+		row.start[at] = zones[index].start_ns - origin;
+		row.end[at] = row.start[at] + zones[index].duration_ns;
+	});
+	return row;
+}
+
+/** The first place in a row whose zone ends after a time. @param {Row} row @param {number} time */
+export function firstAfter(row, time) {
+	let low = 0;
+	let high = row.end.length;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (row.end[middle] > time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/**
+ * @typedef {object} Box
+ * @property {number} x pixels
+ * @property {number} width
+ * @property {number} first place in the row
+ * @property {number} count zones that it stands for: 1, or more when they were too small
+ */
+
+/**
+ * The boxes of a row in view. Every zone that touches [t0, t1] is in exactly one of them.
+ * @param {Row} row @param {number} t0 @param {number} t1 @param {number} width pixels of the view
+ * @param {number} [least] a zone narrower than this is merged with its small neighbours
+ * @returns {Box[]}
+ */
+export function boxesOf(row, t0, t1, width, least = 2) {
+	/** @type {Box[]} */
+	const boxes = [];
+	const scale = width / (t1 - t0);
+	for (let at = firstAfterOrAt(row, t0); at < row.start.length && row.start[at] <= t1;) {
+		const x = (row.start[at] - t0) * scale;
+		const right = (row.end[at] - t0) * scale;
+		if (right - x >= least) {
+			boxes.push({ x, width: right - x, first: at, count: 1 });
+			at++;
+			continue;
+		}
+		const next = sliverEnd(row, at, t0 + (x + least) / scale, least / scale);
+		const last = (row.end[next - 1] - t0) * scale;
+		boxes.push({ x, width: Math.max(1, last - x), first: at, count: next - at });
+		at = next;
+	}
+	return boxes;
+}
+
+/** As firstAfter, but a zone of no length at the time itself counts. @param {Row} row @param {number} time */
+function firstAfterOrAt(row, time) {
+	let at = firstAfter(row, time);
+	while (at > 0 && row.end[at - 1] === time && row.start[at - 1] === time)
+		at--;
+	return at;
+}
+
+/** The place after the last small zone that begins before limit. @param {Row} row @param {number} at @param {number} limit @param {number} small ns */
+function sliverEnd(row, at, limit, small) {
+	let next = at + 1;
+	while (next < row.start.length && row.start[next] < limit && row.end[next] - row.start[next] < small)
+		next++;
+	return next;
+}
+
+/**
+ * The zones of a row within a few pixels of a time.
+ * @param {Row} row @param {number} from @param {number} to
+ * @returns {{first: number, count: number}} count 0: none
+ */
+export function zonesBetween(row, from, to) {
+	const first = firstAfterOrAt(row, from);
+	let end = first;
+	while (end < row.start.length && row.start[end] <= to)
+		end++;
+	return { first, count: end - first };
+}
+
+/**
+ * Self time by name over all tracks, largest first.
+ * @param {Track[]} tracks
+ */
+export function selfByName(tracks) {
+	/** @type {Map<string, {name: string, self: number, calls: number, longest: number}>} */
+	const names = new Map();
+	for (const track of tracks) {
+		track.zones.forEach((zone, index) => {
+			const entry = names.get(zone.name) ?? { name: zone.name, self: 0, calls: 0, longest: 0 };
+			entry.self += track.self[index];
+			entry.calls++;
+			entry.longest = Math.max(entry.longest, zone.duration_ns);
+			names.set(zone.name, entry);
+		});
+	}
+	return [...names.values()].sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
+}
+
+/** Round steps for a time axis: 1, 2 or 5 times a power of ten. @param {number} span ns @param {number} pieces at most */
+export function tickStep(span, pieces) {
+	const raw = span / Math.max(1, pieces);
+	const power = 10 ** Math.floor(Math.log10(raw));
+	const unit = raw / power;
+	return (unit <= 1 ? 1 : unit <= 2 ? 2 : unit <= 5 ? 5 : 10) * power;
+}
+
+/** Zoom and pan keep within the frame and a margin. @typedef {{t0: number, t1: number}} View */
+
+/** The view that shows all of a frame. @param {number} wall @returns {View} */
+export function fitView(wall) {
+	const margin = Math.max(1, wall * 0.01);
+	return { t0: -margin, t1: wall + margin };
+}
+
+const LEAST_SPAN_NS = 50;
+
+/** @param {View} view @param {number} wall @returns {View} */
+export function clampView(view, wall) {
+	const whole = fitView(wall);
+	const span = Math.min(whole.t1 - whole.t0, Math.max(LEAST_SPAN_NS, view.t1 - view.t0));
+	const t0 = Math.min(whole.t1 - span, Math.max(whole.t0, view.t0));
+	return { t0, t1: t0 + span };
+}
+
+/** Zooms around a time. @param {View} view @param {number} factor below 1 zooms in @param {number} at @param {number} wall */
+export function zoomView(view, factor, at, wall) {
+	return clampView({ t0: at - (at - view.t0) * factor, t1: at + (view.t1 - at) * factor }, wall);
+}
