@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that travel inside the daemon: the page, the API description, the schema. Made at build time
- * by tools/embed.sh; immutable, any thread.
+ * Files that travel inside the daemon: the page, the API description, the schema. Made at build
+ * time by tools/embed.sh; immutable, any thread.
  */
 #ifndef FPROF_DAEMON_ASSETS_H
 #define FPROF_DAEMON_ASSETS_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 struct asset {
-	const char *path; /* "/index.html" for what lies in web/, else the base name: "schema.sql" */
+	const char
+		*path; /* "/index.html" for what lies in web/, else the base name: "schema.sql" */
 	const unsigned char *data; /* size bytes, then a NUL */
 	size_t size;
 	const char *type; /* media type */

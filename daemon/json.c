@@ -260,6 +260,13 @@ void json_string(struct json *j, const char *s)
 		json_null(j);
 }
 
+void json_key_string(struct json *j, const char *key)
+{
+	json_string(j, key);
+	json_bytes(j, ":", 1);
+	j->comma = false;
+}
+
 void json_raw(struct json *j, const char *text)
 {
 	if (text && *text)

@@ -25,7 +25,8 @@ void json_object_begin(struct json *j);
 void json_object_end(struct json *j);
 void json_array_begin(struct json *j);
 void json_array_end(struct json *j);
-void json_key(struct json *j, const char *key); /* key: a plain name, written as it is */
+void json_key(struct json *j, const char *key);	       /* key: a plain name, written as it is */
+void json_key_string(struct json *j, const char *key); /* a key that a stranger chose */
 
 void json_null(struct json *j);
 void json_bool(struct json *j, bool v);

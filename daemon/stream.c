@@ -234,6 +234,19 @@ void stream_publish(struct stream_hub *hub, const struct stream_event *event)
 	pthread_mutex_unlock(&hub->lock);
 }
 
+void stream_miss(struct stream_hub *hub, uint64_t session, uint32_t uid, uint64_t count)
+{
+	struct json text = {0};
+	struct stream_event event = {.kind = STREAM_GPU, .session = session, .uid = uid};
+
+	queue_dropped(&text, count, "evicted");
+	event.text = text.at;
+	event.bytes = text.count;
+	if (!text.failed)
+		stream_publish(hub, &event);
+	json_free(&text);
+}
+
 void stream_keepalive(struct stream_hub *hub)
 {
 	static const char comment[] = ":\n\n";
@@ -253,13 +266,14 @@ static void catch_up(struct stream_client *c)
 {
 	struct stream_hub *hub = c->hub;
 	uint64_t session = c->filter.resume_session, last = c->last, missed = 0;
+	uint64_t before = newest_published(hub, session);
 	struct json past = {0};
 	int rc;
 
 	pthread_mutex_unlock(&hub->lock);
 	rc = hub->replay(hub->userdata, session, c->last, &past, &last, &missed);
 	pthread_mutex_lock(&hub->lock);
-	if (rc < 0 || (last == c->last && newest_published(hub, session) <= last))
+	if (rc < 0 || (last == c->last && newest_published(hub, session) == before))
 		c->filter.resume = false;
 	if (missed)
 		queue_dropped(&c->queue, missed, "evicted");

@@ -66,6 +66,8 @@ struct stream_event {
 	size_t bytes;
 };
 void stream_publish(struct stream_hub *hub, const struct stream_event *event);
+/* Frames of a session left the history before they could be read for publishing. */
+void stream_miss(struct stream_hub *hub, uint64_t session, uint32_t uid, uint64_t count);
 /* A comment for every client that has nothing queued, so that a dead connection is noticed. */
 void stream_keepalive(struct stream_hub *hub);
 

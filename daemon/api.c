@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the handlers have in common: problems, the session that a path names, names of numbers. A
+ * caller that may not see a session gets the same answer as for one that does not exist.
+ */
+#include "api.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+const char *const api_discard_names[DISCARD_REASONS] = {"malformed", "time", "quota", "hook_mark",
+							"not_recording"};
+const char *const api_repair_names[REPAIR_KINDS] = {
+	"unbalanced_end",   "stray_end",      "truncated_zone", "depth_limit",
+	"foreign_mark",	    "time_backwards", "late_event",	"gpu_dropped",
+	"counters_refused", "clock_step",     "head_backwards"};
+const char *const api_refused_names[8] = {"threads", "markers",	  "names", "truncated",
+					  "events",  "arguments", NULL,	   NULL};
+
+void api_answer_deinit(struct api_answer *a)
+{
+	json_free(&a->body);
+}
+
+api_handler api_handler_of(enum route_id id)
+{
+	static const api_handler handlers[] = {
+		[ROUTE_STATUS] = api_status,   [ROUTE_SESSIONS] = api_sessions,
+		[ROUTE_SESSION] = api_session, [ROUTE_FRAMES] = api_frames,
+		[ROUTE_FRAME] = api_frame,     [ROUTE_THREADS] = api_threads,
+		[ROUTE_STREAMS] = api_streams, [ROUTE_OPENAPI] = api_asset,
+		[ROUTE_HEALTHZ] = api_health,  [ROUTE_READYZ] = api_ready,
+		[ROUTE_METRICS] = api_metrics, [ROUTE_ASSET] = api_asset,
+	};
+
+	return handlers[id];
+}
+
+void api_fail(struct api_answer *a, const struct api_problem *problem, const char *format, ...)
+{
+	char type[64], detail[512];
+	const char *const *p;
+	struct json *j = &a->body;
+	va_list args;
+
+	json_free(j);
+	a->asset = NULL;
+	a->keeps = false;
+	a->status = problem->status;
+	a->type = "application/problem+json";
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	snprintf(type, sizeof(type), "/problems/%s", problem->type);
+	json_object_begin(j);
+	json_member_string(j, "type", type);
+	json_member_string(j, "title", problem->title);
+	json_member_uint(j, "status", problem->status);
+	json_member_string(j, "detail", detail);
+	if (problem->parameter)
+		json_member_string(j, "parameter", problem->parameter);
+	if (problem->allowed) {
+		json_key(j, "allowed");
+		json_array_begin(j);
+		for (p = problem->allowed; *p; p++)
+			json_string(j, *p);
+		json_array_end(j);
+	}
+	json_object_end(j);
+}
+
+void api_fail_parameter(struct api_answer *a, const char *parameter, const char *value,
+			const char *const *allowed)
+{
+	const struct api_problem problem = {400, "bad-parameter",
+					    "A parameter has a value that is not allowed",
+					    parameter, allowed};
+
+	api_fail(a, &problem, "%s=%.64s is not allowed", parameter, value);
+}
+
+static void fail_unknown(struct api_answer *a, const struct route_request *route)
+{
+	const struct api_problem problem = {
+		400, "unknown-parameter", "The query has a parameter that this path does not know",
+		route->bad, route->route->params};
+
+	api_fail(a, &problem, "%s does not know the parameter %.64s", route->path, route->bad);
+}
+
+void api_fail_route(struct api_answer *a, const struct route_request *route, int error)
+{
+	static const struct api_problem too_long = {414, "too-long", "The address is too long",
+						    NULL, NULL};
+	static const struct api_problem malformed = {400, "bad-request", "The request is malformed",
+						     NULL, NULL};
+	struct api_problem repeated = {400, "repeated-parameter", "A parameter is given twice",
+				       route->bad, NULL};
+
+	switch (error) {
+	case -ENAMETOOLONG:
+		api_fail(a, &too_long, "Path and query may have %d bytes", ROUTE_URI_MAX);
+		break;
+	case -ENOKEY:
+		fail_unknown(a, route);
+		break;
+	case -EEXIST:
+		api_fail(a, &repeated, "The parameter %.64s is given twice", route->bad);
+		break;
+	case -E2BIG:
+		api_fail(a, &malformed, "A query may have %d parameters", ROUTE_PARAMS_MAX);
+		break;
+	default:
+		api_fail(a, &malformed,
+			 "The address is no path of UTF-8 with %%XX escapes of printable "
+			 "characters");
+	}
+}
+
+void api_fail_history(struct api_answer *a, int error, const char *what)
+{
+	const struct api_problem missing = {404, "not-found", "There is no such thing", NULL, NULL};
+	const struct api_problem broken = {503, "history-unavailable", "The history cannot be read",
+					   NULL, NULL};
+
+	if (error == -ENOENT)
+		api_fail(a, &missing, "There is no such %s, or it is gone from the history", what);
+	else
+		api_fail(a, &broken, "Reading the %s failed: %s", what, strerror(-error));
+}
+
+void api_reader_release(struct api_reader *reader)
+{
+	if (reader->readers)
+		readers_put(reader->readers, reader->history);
+}
+
+bool api_open_session(const struct api *api, const struct api_request *q, struct api_answer *a,
+		      struct api_reader *ret_reader, struct history_session *ret_session)
+{
+	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
+	uint64_t id;
+	int rc;
+
+	if (route_session(q->route.id, &id) < 0) {
+		api_fail_parameter(a, "id", q->route.id, allowed);
+		return false;
+	}
+	rc = readers_take(api->readers, &ret_reader->history);
+	if (!rc) {
+		ret_reader->readers = api->readers;
+		rc = history_session(ret_reader->history, id, q->uid, ret_session);
+	}
+	if (rc < 0)
+		api_fail_history(a, rc, "session");
+	return !rc;
+}
+
+void api_json_ns(struct json *j, const char *key, int64_t ns)
+{
+	json_key(j, key);
+	if (ns == NS_UNKNOWN)
+		json_null(j);
+	else
+		json_int(j, ns);
+}
+
+void api_json_utc(struct json *j, const char *key, uint64_t utc_ns)
+{
+	time_t seconds = (time_t)(utc_ns / 1000000000u);
+	char day[32], text[48];
+	struct tm tm;
+
+	json_key(j, key);
+	if (!utc_ns || !gmtime_r(&seconds, &tm) ||
+	    !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm)) {
+		json_null(j);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s.%09uZ", day, (unsigned)(utc_ns % 1000000000u));
+	json_string(j, text);
+}
+
+const char *api_unit_name(uint8_t unit)
+{
+	static const char *const names[FPROF_UNITS] = {"count", "bytes", "ms", "percent"};
+
+	return unit < FPROF_UNITS ? names[unit] : "count";
+}
+
+const char *api_clock_name(uint32_t kind)
+{
+	switch (kind) {
+	case FPROF_CLOCK_TSC:
+		return "tsc";
+	case FPROF_CLOCK_CNTVCT:
+		return "cntvct";
+	default:
+		return "monotonic";
+	}
+}
+
+const char *api_state_name(enum session_state state)
+{
+	static const char *const names[] = {"live", "ended", "crashed"};
+
+	return (unsigned)state < ARRAY_SIZE(names) ? names[state] : "ended";
+}
+
+uint64_t api_lost_events(const struct session_update_row *u)
+{
+	return u->overwritten + u->dropped_reentrant + u->refused[FPROF_REFUSED_EVENTS];
+}
+
+void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	static const struct api_problem missing = {404, "not-found", "There is no such thing", NULL,
+						   NULL};
+	const char *path = q->route.path;
+
+	(void)api;
+	if (q->route.route->id == ROUTE_OPENAPI)
+		path = "openapi.yaml";
+	else if (!strcmp(path, "/"))
+		path = "/index.html";
+	a->asset = assets_find(path);
+	if (!a->asset || (path[0] != '/' && q->route.route->id != ROUTE_OPENAPI)) {
+		api_fail(a, &missing, "%s is no path of this server", q->route.path);
+		return;
+	}
+	a->status = 200;
+	a->type = a->asset->type;
+	a->keeps = true;
+}
+
+static void answer_text(struct api_answer *a, unsigned status, const char *text)
+{
+	a->status = status;
+	a->type = "text/plain; charset=utf-8";
+	json_bytes(&a->body, text, strlen(text));
+}
+
+void api_health(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	(void)api;
+	(void)q;
+	answer_text(a, 200, "ok\n");
+}
+
+/* Ready: the history can be read. */
+void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	_cleanup_reader_ struct api_reader reader = {0};
+	history_sessions_vec sessions = {0};
+	int rc = readers_take(api->readers, &reader.history);
+
+	(void)q;
+	if (!rc) {
+		reader.readers = api->readers;
+		rc = history_sessions(reader.history, HISTORY_ANY_UID, &sessions);
+	}
+	if (rc < 0) {
+		api_fail_history(a, rc, "sessions");
+		a->status = 503;
+		return;
+	}
+	history_sessions_free(&sessions);
+	answer_text(a, 200, "ready\n");
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the routes answer. A handler gets a parsed request and the caller's scope, and fills an
+ * answer; it knows nothing of sockets. Handlers run on the server's threads, several at once.
+ */
+#ifndef FPROF_DAEMON_API_H
+#define FPROF_DAEMON_API_H
+
+#include "assets.h"
+#include "history.h"
+#include "http.h"
+#include "json.h"
+#include "readers.h"
+#include "route.h"
+#include "stream.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define API_VERSION	   "v1"
+#define API_FRAMES_DEFAULT 600
+#define API_FRAMES_MAX	   3600
+#define API_ZONES_DEFAULT  20000
+#define API_ZONES_MAX	   200000
+
+/* What all handlers share. Immutable but for what the pointers lead to. */
+struct api {
+	const struct http_context *context;
+	struct readers *readers;
+	struct stream_hub *hub;
+	uint64_t started_ns;  /* CLOCK_MONOTONIC */
+	double event_cost_ns; /* own_event_cost_ns */
+};
+
+struct api_request {
+	struct route_request route;
+	uint32_t uid; /* whose sessions the caller may see; HISTORY_ANY_UID: all */
+};
+
+struct api_answer {
+	unsigned status;
+	const char *type; /* media type, static */
+	struct json body;
+	const struct asset *asset; /* instead of body */
+	bool keeps;		   /* what is answered will not change soon: worth an ETag */
+};
+void api_answer_deinit(struct api_answer *a);
+
+typedef void (*api_handler)(const struct api *api, const struct api_request *q,
+			    struct api_answer *a);
+
+void api_status(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_sessions(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_session(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_frames(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_frame(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_threads(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_metrics(const struct api *api, const struct api_request *q, struct api_answer *a);
+
+/* Finds the route's handler; NULL for ROUTE_STREAM, which is none. */
+api_handler api_handler_of(enum route_id id);
+
+/* RFC 9457. allowed: what would have been right, NULL-terminated, or NULL. */
+struct api_problem {
+	unsigned status;
+	const char *type;  /* "bad-parameter": stable, becomes /problems/bad-parameter */
+	const char *title; /* the same for all problems of the type */
+	const char *parameter;
+	const char *const *allowed;
+};
+/* Replaces whatever the answer held. */
+void api_fail(struct api_answer *a, const struct api_problem *problem, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* 400 for a parameter of the query or the path. */
+void api_fail_parameter(struct api_answer *a, const char *parameter, const char *value,
+			const char *const *allowed);
+/* For a negative errno of route_parse. */
+void api_fail_route(struct api_answer *a, const struct route_request *route, int error);
+/* For a negative errno of history.h: what was looked for. */
+void api_fail_history(struct api_answer *a, int error, const char *what);
+
+/* A borrowed reader that goes back by itself. */
+struct api_reader {
+	struct readers *readers;
+	struct history *history;
+};
+void api_reader_release(struct api_reader *reader);
+#define _cleanup_reader_ __attribute__((cleanup(api_reader_release)))
+
+/*
+ * Borrows a reader and finds the session that the path names, as far as the caller may see it.
+ * Returns false after filling the answer with what is wrong. ret_session is the caller's to deinit
+ * when true.
+ */
+bool api_open_session(const struct api *api, const struct api_request *q, struct api_answer *a,
+		      struct api_reader *ret_reader, struct history_session *ret_session);
+
+/* Pieces of JSON that more than one answer has. */
+void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
+		      const history_streams_vec *streams);
+/* The members of a frame, without its braces. gpus: those of this frame. */
+void api_json_frame_members(struct json *j, const struct history_frame *f,
+			    const struct frame_gpu_row *gpus, size_t gpu_count);
+/* The members of a track (thread, fiber, GPU queue) of session r. */
+void api_json_track_members(struct json *j, const struct session_row *r, const struct track_row *t);
+/* A time of session r in ns from its start; INT64_MAX: null. */
+void api_json_ticks(struct json *j, const char *key, const struct session_row *r, int64_t ticks);
+/* Frame i of frames, as an object; session 0: without its session. */
+void api_json_frame(struct json *j, uint64_t session, const struct history_frames *frames,
+		    size_t i);
+void api_json_ns(struct json *j, const char *key, int64_t ns);	     /* NS_UNKNOWN: null */
+void api_json_utc(struct json *j, const char *key, uint64_t utc_ns); /* RFC 3339, 0: null */
+/* What sessions add up to. */
+struct api_totals {
+	uint64_t sessions, live, recording, threads_active, frames;
+	uint64_t lost, overwritten, reentrant, discarded, refused, gpu_dropped, malformed_scopes;
+};
+/* Of the sessions of uid: 0 or -errno, then zeros. */
+int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_totals);
+
+const char *api_clock_name(uint32_t kind);
+const char *api_unit_name(uint8_t unit);
+const char *api_state_name(enum session_state state);
+/* Events of a session that were never received: overwritten in their ring, recorded by a signal
+ * handler inside another write, or by threads that had no ring. */
+uint64_t api_lost_events(const struct session_update_row *u);
+
+/* Names, by number, for what is counted. */
+extern const char *const api_discard_names[DISCARD_REASONS];
+extern const char *const api_repair_names[REPAIR_KINDS];
+extern const char *const api_refused_names[8];
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames as rows: what a strip or a table of many frames needs, without their events. */
+#include "api.h"
+
+#include "util.h"
+
+#include <errno.h>
+
+static void json_flags(struct json *j, uint32_t flags)
+{
+	static const char *const names[] = {"startup",	      "lost_events", "gpu_incomplete",
+					    "gpu_pending",    "clock_step",  "events_evicted",
+					    "late_events",    "marks_lost",  "counters_incomplete",
+					    "clock_doubtful", "paused"};
+	size_t i;
+
+	json_key(j, "flags");
+	json_array_begin(j);
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (flags & 1u << i)
+			json_string(j, names[i]);
+	json_array_end(j);
+}
+
+static void json_gpu(struct json *j, const struct frame_gpu_row *gpus, size_t count)
+{
+	size_t i;
+
+	json_key(j, "gpu");
+	json_array_begin(j);
+	for (i = 0; i < count; i++) {
+		json_object_begin(j);
+		json_member_uint(j, "queue", gpus[i].track);
+		api_json_ns(j, "span_ns", gpus[i].span_ns);
+		api_json_ns(j, "busy_ns", gpus[i].busy_ns);
+		json_member_uint(j, "spans", gpus[i].spans);
+		json_member_uint(j, "missing", gpus[i].missing);
+		json_member_bool(j, "final", gpus[i].final);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+void api_json_frame_members(struct json *j, const struct history_frame *f,
+			    const struct frame_gpu_row *gpus, size_t gpu_count)
+{
+	const struct frame_row *r = &f->row;
+
+	json_member_uint(j, "frame", r->frame);
+	json_key(j, "engine_id");
+	if (r->engine_id < 0)
+		json_null(j);
+	else
+		json_int(j, r->engine_id);
+	json_member_int(j, "begin_ns", r->begin_ns);
+	json_member_int(j, "wall_ns", r->end_ns - r->begin_ns);
+	api_json_ns(j, "cpu_ns", r->cpu_ns);
+	api_json_ns(j, "gpu_ns", f->gpu_ns);
+	json_key(j, "wait_ns");
+	json_object_begin(j);
+	api_json_ns(j, "gpu", r->wait_gpu_ns);
+	api_json_ns(j, "present", r->wait_present_ns);
+	api_json_ns(j, "cap", r->wait_cap_ns);
+	json_object_end(j);
+	json_member_uint(j, "events", r->events);
+	json_member_uint(j, "lost_events", r->lost_events);
+	json_member_uint(j, "late_events", f->late_events);
+	json_flags(j, r->flags);
+	json_gpu(j, gpus, gpu_count);
+}
+
+/* Index behind the last of frames->gpus that belong to frame, the first being *ret_first. */
+static size_t gpus_of(const struct history_frames *frames, uint64_t frame, size_t *ret_first)
+{
+	size_t low = 0, high = frames->gpus.count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (frames->gpus.at[middle].frame < frame)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < frames->gpus.count && frames->gpus.at[end].frame == frame; end++)
+		;
+	*ret_first = low;
+	return end;
+}
+
+void api_json_frame(struct json *j, uint64_t session, const struct history_frames *frames, size_t i)
+{
+	const struct history_frame *f = &frames->frames.at[i];
+	struct frame_gpu_row gpus[64];
+	size_t first, end = gpus_of(frames, f->row.frame, &first), n = 0;
+
+	for (; first < end && n < ARRAY_SIZE(gpus); first++)
+		gpus[n++] = frames->gpus.at[first].gpu;
+	json_object_begin(j);
+	if (session)
+		json_member_uint(j, "session", session);
+	api_json_frame_members(j, f, gpus, n);
+	json_object_end(j);
+}
+
+/* Which frames: `last`, or `from` and `to` (one of them is enough). */
+struct range {
+	bool last;
+	uint64_t count, from, to;
+};
+
+static bool parse_edges(const struct api_request *q, struct api_answer *a, struct range *range)
+{
+	static const char *const allowed[] = {"a frame's number, from 1", NULL};
+	static const char *const allowed_to[] = {"from..from+3599", NULL};
+	const char *from = route_value(&q->route, "from"), *to = route_value(&q->route, "to");
+
+	if (from && route_number(from, 1, INT64_MAX, &range->from) < 0) {
+		api_fail_parameter(a, "from", from, allowed);
+		return false;
+	}
+	if (to && route_number(to, 1, INT64_MAX, &range->to) < 0) {
+		api_fail_parameter(a, "to", to, allowed);
+		return false;
+	}
+	if (!to)
+		range->to = MIN(range->from, INT64_MAX - API_FRAMES_MAX) + API_FRAMES_MAX - 1;
+	if (!from)
+		range->from = range->to < API_FRAMES_MAX ? 1 : range->to - API_FRAMES_MAX + 1;
+	if (range->to < range->from || range->to - range->from >= API_FRAMES_MAX) {
+		api_fail_parameter(a, "to", to ? to : "", allowed_to);
+		return false;
+	}
+	return true;
+}
+
+static bool parse_range(const struct api_request *q, struct api_answer *a, struct range *range)
+{
+	static const char *const allowed[] = {"1..3600", "not together with from or to", NULL};
+	const char *last = route_value(&q->route, "last");
+	bool edges = route_value(&q->route, "from") || route_value(&q->route, "to");
+
+	range->last = !edges;
+	range->count = API_FRAMES_DEFAULT;
+	if (last && (edges || route_number(last, 1, API_FRAMES_MAX, &range->count) < 0)) {
+		api_fail_parameter(a, "last", last, allowed);
+		return false;
+	}
+	return !edges || parse_edges(q, a, range);
+}
+
+void api_frames(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(history_frames_deinit))) struct history_frames frames = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	const char *stream = route_value(&q->route, "stream");
+	struct json *j = &a->body;
+	struct range range = {0};
+	size_t i;
+	int rc;
+
+	if (!parse_range(q, a, &range) || !api_open_session(api, q, a, &reader, &s))
+		return;
+	rc = range.last
+		     ? history_frames_last(reader.history, s.row.id, stream, range.count, &frames)
+		     : history_frames(reader.history, s.row.id, stream, range.from, range.to,
+				      &frames);
+	if (rc < 0) {
+		api_fail_history(a, rc, "stream");
+		return;
+	}
+	json_object_begin(j);
+	json_member_uint(j, "session", s.row.id);
+	json_member_string(j, "stream", stream ? stream : "main");
+	json_key(j, "frames");
+	json_array_begin(j);
+	for (i = 0; i < frames.frames.count; i++)
+		api_json_frame(j, 0, &frames, i);
+	json_array_end(j);
+	json_member_uint(j, "first_retained", frames.first_retained);
+	json_member_uint(j, "last_retained", frames.last_retained);
+	json_object_end(j);
+	a->keeps = s.update.state != SESSION_LIVE;
+}

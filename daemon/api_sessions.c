@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: the list, one of them, its threads and its frame streams. */
+#include "api.h"
+
+#include "shm/clock_source.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SESSIONS_DEFAULT 100
+#define SESSIONS_MAX	 1000
+
+static void json_counts(struct json *j, const char *key, const char *const *names,
+			const uint64_t *counts, size_t n)
+{
+	size_t i;
+
+	json_key(j, key);
+	json_object_begin(j);
+	for (i = 0; i < n; i++)
+		if (names[i])
+			json_member_uint(j, names[i], counts[i]);
+	json_object_end(j);
+}
+
+static void json_losses(struct json *j, const struct session_update_row *u)
+{
+	json_key(j, "losses");
+	json_object_begin(j);
+	json_member_uint(j, "overwritten", u->overwritten);
+	json_member_uint(j, "reentrant", u->dropped_reentrant);
+	json_counts(j, "discarded", api_discard_names, u->discarded, DISCARD_REASONS);
+	json_counts(j, "repaired", api_repair_names, u->repaired, REPAIR_KINDS);
+	json_counts(j, "refused", api_refused_names, u->refused, 8);
+	json_object_end(j);
+}
+
+static void json_ledger(struct json *j, const struct session_update_row *u)
+{
+	uint64_t discarded = 0;
+	unsigned i;
+
+	for (i = 0; i < DISCARD_REASONS; i++)
+		discarded += u->discarded[i];
+	json_key(j, "ledger");
+	json_object_begin(j);
+	json_member_uint(j, "produced", u->produced);
+	json_member_uint(j, "received", u->received);
+	json_member_uint(j, "overwritten", u->overwritten);
+	json_member_uint(j, "stored", u->stored);
+	json_member_uint(j, "discarded", discarded);
+	json_object_end(j);
+}
+
+/* In the game: events of a frame, times what an event costs on this machine. */
+static void json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u)
+{
+	double events = u->frames_total ? (double)u->received / (double)u->frames_total : 0;
+
+	json_key(j, "own_cost");
+	if (!u->frames_total) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_double(j, "events_per_frame", events);
+	json_member_double(j, "event_ns", api->event_cost_ns);
+	json_member_double(j, "frame_ns", events * api->event_cost_ns);
+	json_object_end(j);
+}
+
+static void json_identity(struct json *j, const struct session_row *r)
+{
+	json_member_int(j, "pid", r->pid);
+	json_member_int(j, "ns_pid", r->ns_pid);
+	json_member_uint(j, "uid", r->uid);
+	json_member_string(j, "name", r->name);
+	json_member_string(j, "exe", r->exe);
+	json_member_string(j, "build_id", r->build_id);
+	json_key(j, "facts");
+	json_raw(j, r->facts_json);
+	api_json_utc(j, "start_utc", r->start_utc_ns);
+}
+
+static void json_versions(struct json *j, const struct session_row *r)
+{
+	char text[48];
+
+	json_key(j, "clock");
+	json_object_begin(j);
+	json_member_string(j, "kind", api_clock_name(r->clock_kind));
+	json_member_double(j, "hz", r->clock_hz);
+	json_object_end(j);
+	snprintf(text, sizeof(text), "%u.%u", r->abi_major, r->abi_minor);
+	json_member_string(j, "abi", text);
+	snprintf(text, sizeof(text), "%u.%u.%u", r->library_version >> 16 & 0xffff,
+		 r->library_version >> 8 & 0xff, r->library_version & 0xff);
+	json_member_string(j, "library_version", text);
+}
+
+static void json_end(struct json *j, const struct session_update_row *u)
+{
+	bool recording = u->state == SESSION_LIVE && !u->fault;
+
+	json_member_string(j, "recording_state", recording ? "recording" : "stopped");
+	json_member_string(j, "fault", u->fault);
+	json_member_string(j, "end_reason", u->end_reason);
+	json_key(j, "end_ns");
+	if (u->state == SESSION_LIVE || u->end_ns < 0)
+		json_null(j);
+	else
+		json_int(j, u->end_ns);
+}
+
+static void json_frames(struct json *j, const struct history_session *s)
+{
+	json_member_uint(j, "frames_total", s->update.frames_total);
+	json_member_uint(j, "frames_retained", s->frames_retained);
+	json_key(j, "retained");
+	if (s->first_frame) {
+		json_object_begin(j);
+		json_member_uint(j, "first", s->first_frame);
+		json_member_uint(j, "last", s->last_frame);
+		json_object_end(j);
+	} else {
+		json_null(j);
+	}
+	json_member_uint(j, "chunk_bytes", s->chunk_bytes);
+}
+
+static void json_info(struct json *j, const struct history_session *s)
+{
+	size_t i;
+
+	json_key(j, "info");
+	json_object_begin(j);
+	for (i = 0; i < s->infos.count; i++) {
+		json_key_string(j, s->infos.at[i].key);
+		json_string(j, s->infos.at[i].value);
+	}
+	json_object_end(j);
+}
+
+void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
+		      const history_streams_vec *streams)
+{
+	const struct session_update_row *u = &s->update;
+	size_t i;
+
+	json_object_begin(j);
+	json_member_uint(j, "id", s->row.id);
+	json_member_string(j, "state", api_state_name(u->state));
+	json_identity(j, &s->row);
+	json_versions(j, &s->row);
+	json_end(j, u);
+	json_member_uint(j, "threads", s->threads);
+	json_member_uint(j, "threads_active", u->threads_active);
+	json_frames(j, s);
+	json_member_uint(j, "lost_events", api_lost_events(u));
+	json_losses(j, u);
+	json_ledger(j, u);
+	json_own_cost(j, api, u);
+	json_member_double(j, "ring_fill_max", u->ring_fill_max_permille / 1000.0);
+	json_info(j, s);
+	json_key(j, "streams");
+	json_array_begin(j);
+	for (i = 0; i < streams->count; i++)
+		json_string(j, streams->at[i].name);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void free_streams(history_streams_vec *streams)
+{
+	size_t i;
+
+	for (i = 0; i < streams->count; i++)
+		free(streams->at[i].name);
+	VEC_FREE(streams);
+}
+
+static void free_tracks(history_tracks_vec *tracks)
+{
+	size_t i;
+
+	for (i = 0; i < tracks->count; i++)
+		free(tracks->at[i].name);
+	VEC_FREE(tracks);
+}
+
+static void json_list(struct json *j, const struct api *api, struct history *h,
+		      const history_sessions_vec *sessions, size_t count)
+{
+	size_t i;
+
+	json_object_begin(j);
+	json_key(j, "sessions");
+	json_array_begin(j);
+	for (i = 0; i < count; i++) {
+		__attribute__((cleanup(free_streams))) history_streams_vec streams = {0};
+
+		history_streams(h, sessions->at[i].row.id, &streams);
+		api_json_session(j, api, &sessions->at[i], &streams);
+	}
+	json_array_end(j);
+	json_member_uint(j, "total", sessions->count);
+	json_object_end(j);
+}
+
+void api_sessions(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	static const char *const allowed[] = {"1..1000", NULL};
+	__attribute__((cleanup(history_sessions_free))) history_sessions_vec sessions = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	const char *last = route_value(&q->route, "last");
+	uint64_t count = SESSIONS_DEFAULT;
+	int rc;
+
+	if (last && route_number(last, 1, SESSIONS_MAX, &count) < 0) {
+		api_fail_parameter(a, "last", last, allowed);
+		return;
+	}
+	rc = readers_take(api->readers, &reader.history);
+	if (!rc) {
+		reader.readers = api->readers;
+		rc = history_sessions(reader.history, q->uid, &sessions);
+	}
+	if (rc < 0) {
+		api_fail_history(a, rc, "sessions");
+		return;
+	}
+	json_list(&a->body, api, reader.history, &sessions, MIN(count, sessions.count));
+}
+
+void api_session(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(free_streams))) history_streams_vec streams = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+
+	if (!api_open_session(api, q, a, &reader, &s))
+		return;
+	history_streams(reader.history, s.row.id, &streams);
+	api_json_session(&a->body, api, &s, &streams);
+}
+
+static const char *track_kind_name(enum track_kind kind)
+{
+	static const char *const names[] = {"thread", "fiber", "gpu_queue"};
+
+	return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "thread";
+}
+
+void api_json_ticks(struct json *j, const char *key, const struct session_row *r, int64_t ticks)
+{
+	struct fprof_clock_rate rate = {.mult = r->clock_mult, .shift = r->clock_shift};
+
+	json_key(j, key);
+	if (ticks == INT64_MAX)
+		json_null(j);
+	else
+		json_int(j,
+			 fprof_clock_ns(&rate, r->start_ticks, r->start_ticks + (uint64_t)ticks));
+}
+
+void api_json_track_members(struct json *j, const struct session_row *r, const struct track_row *t)
+{
+	json_member_uint(j, "id", t->track);
+	json_member_string(j, "kind", track_kind_name(t->kind));
+	json_key(j, "tid");
+	if (t->kind == TRACK_THREAD)
+		json_int(j, t->tid);
+	else
+		json_null(j);
+	json_member_string(j, "name", t->name);
+	api_json_ticks(j, "begin_ns", r, t->begin_ticks);
+	api_json_ticks(j, "end_ns", r, t->end_ticks);
+	if (t->kind == TRACK_GPU_QUEUE) {
+		json_member_double(j, "ns_per_tick", t->ns_per_tick);
+		json_member_uint(j, "valid_bits", t->valid_bits);
+	}
+}
+
+void api_threads(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(free_tracks))) history_tracks_vec tracks = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	struct json *j = &a->body;
+	size_t i;
+	int rc;
+
+	if (!api_open_session(api, q, a, &reader, &s))
+		return;
+	rc = history_tracks(reader.history, s.row.id, &tracks);
+	if (rc < 0) {
+		api_fail_history(a, rc, "threads");
+		return;
+	}
+	json_object_begin(j);
+	json_member_uint(j, "session", s.row.id);
+	json_key(j, "threads");
+	json_array_begin(j);
+	for (i = 0; i < tracks.count; i++) {
+		json_object_begin(j);
+		api_json_track_members(j, &s.row, &tracks.at[i]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(free_streams))) history_streams_vec streams = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	struct json *j = &a->body;
+	size_t i;
+	int rc;
+
+	if (!api_open_session(api, q, a, &reader, &s))
+		return;
+	rc = history_streams(reader.history, s.row.id, &streams);
+	if (rc < 0) {
+		api_fail_history(a, rc, "streams");
+		return;
+	}
+	json_object_begin(j);
+	json_member_uint(j, "session", s.row.id);
+	json_key(j, "streams");
+	json_array_begin(j);
+	for (i = 0; i < streams.count; i++) {
+		json_object_begin(j);
+		json_member_uint(j, "id", streams.at[i].stream);
+		json_member_string(j, "name", streams.at[i].name);
+		json_member_uint(j, "thread", streams.at[i].track);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store thread must not wait for readers, so a commit leaves only numbers here: which frames of
+ * which session are new, which older ones got GPU results, whether a session began or ended. The
+ * feed thread reads these rows back and publishes them, as the same JSON that the frames' endpoint
+ * gives; so what a client hears is always committed. While no one listens, nothing is noted.
+ */
+#include "feed.h"
+
+#include "log.h"
+#include "util.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define KEEPALIVE_SECONDS 15
+#define REPLAY_FRAMES	  128 /* read at once for a client that catches up */
+
+/* What is new of a session. Ranges are empty when from is 0. */
+struct news {
+	uint64_t session;
+	uint64_t from, to;	   /* frames */
+	uint64_t gpu_from, gpu_to; /* frames that got GPU rows */
+	bool state;		   /* began, or ended */
+};
+
+struct feed {
+	const struct api *api;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	VEC(struct news) news; /* a session once */
+};
+
+static struct news *news_of(struct feed *feed, uint64_t session)
+{
+	size_t i;
+
+	for (i = 0; i < feed->news.count; i++)
+		if (feed->news.at[i].session == session)
+			return &feed->news.at[i];
+	if (VEC_PUSH(&feed->news, (struct news){.session = session}) < 0)
+		return NULL;
+	return &feed->news.at[feed->news.count - 1];
+}
+
+static void widen(uint64_t *from, uint64_t *to, uint64_t frame)
+{
+	if (!*from || frame < *from)
+		*from = frame;
+	if (frame > *to)
+		*to = frame;
+}
+
+static void note_frames(struct feed *feed, const struct batch *batch)
+{
+	struct news *n;
+	size_t i;
+
+	for (i = 0; i < batch->frames.count; i++) {
+		const struct frame_row *r = &batch->frames.at[i];
+
+		if (r->stream == 0 && (n = news_of(feed, r->session)))
+			widen(&n->from, &n->to, r->frame);
+	}
+	for (i = 0; i < batch->frame_gpus.count; i++) {
+		const struct frame_gpu_row *r = &batch->frame_gpus.at[i];
+
+		n = news_of(feed, r->session);
+		if (n)
+			widen(&n->gpu_from, &n->gpu_to, r->frame);
+	}
+}
+
+static void note_states(struct feed *feed, const struct batch *batch)
+{
+	struct news *n;
+	size_t i;
+
+	for (i = 0; i < batch->sessions.count; i++) {
+		n = news_of(feed, batch->sessions.at[i].id);
+		if (n)
+			n->state = true;
+	}
+	for (i = 0; i < batch->updates.count; i++) {
+		const struct session_update_row *u = &batch->updates.at[i];
+
+		if (u->state != SESSION_LIVE && (n = news_of(feed, u->id)))
+			n->state = true;
+	}
+}
+
+void feed_committed(struct feed *feed, const struct batch *batch)
+{
+	if (!stream_hub_clients(feed->api->hub))
+		return;
+	pthread_mutex_lock(&feed->lock);
+	note_states(feed, batch);
+	note_frames(feed, batch);
+	if (feed->news.count)
+		pthread_cond_signal(&feed->wake);
+	pthread_mutex_unlock(&feed->lock);
+}
+
+void feed_wake(struct feed *feed)
+{
+	pthread_mutex_lock(&feed->lock);
+	pthread_cond_signal(&feed->wake);
+	pthread_mutex_unlock(&feed->lock);
+}
+
+static void format_frame(struct json *out, const char *name, uint64_t session,
+			 const struct history_frames *frames, size_t i, bool with_id)
+{
+	stream_format_begin(out, name);
+	if (with_id)
+		stream_format_id(out, session, frames->frames.at[i].row.frame);
+	stream_format_data(out);
+	api_json_frame(out, session, frames, i);
+	stream_format_end(out);
+}
+
+static bool has_gpu(const struct history_frames *frames, uint64_t frame)
+{
+	size_t i;
+
+	for (i = 0; i < frames->gpus.count; i++)
+		if (frames->gpus.at[i].frame == frame)
+			return true;
+	return false;
+}
+
+/* Publishes frames from..to of a session: all as new ones, or those with GPU results as
+ * completions. */
+static void tell_frames(struct feed *feed, struct history *h, const struct news *n, uint32_t uid,
+			enum stream_kind kind, uint64_t from, uint64_t to)
+{
+	__attribute__((cleanup(history_frames_deinit))) struct history_frames frames = {0};
+	struct stream_event event = {.kind = kind, .session = n->session, .uid = uid};
+	struct json text = {0};
+	size_t i;
+
+	if (history_frames(h, n->session, NULL, from, to, &frames) < 0)
+		return;
+	if (kind == STREAM_FRAME && frames.frames.count < to - from + 1)
+		stream_miss(feed->api->hub, n->session, uid, to - from + 1 - frames.frames.count);
+	for (i = 0; i < frames.frames.count; i++) {
+		event.frame = frames.frames.at[i].row.frame;
+		if (kind == STREAM_GPU && !has_gpu(&frames, event.frame))
+			continue;
+		text.count = 0;
+		format_frame(&text, kind == STREAM_GPU ? "gpu" : "frame", n->session, &frames, i,
+			     kind == STREAM_FRAME);
+		event.text = text.at;
+		event.bytes = text.count;
+		if (!text.failed)
+			stream_publish(feed->api->hub, &event);
+	}
+	json_free(&text);
+}
+
+static void tell_session(struct feed *feed, struct history *h, const struct history_session *s)
+{
+	struct stream_event event = {
+		.kind = STREAM_SESSION, .session = s->row.id, .uid = s->row.uid};
+	history_streams_vec streams = {0};
+	struct json text = {0};
+	size_t i;
+
+	history_streams(h, s->row.id, &streams);
+	stream_format_begin(&text, "session");
+	stream_format_data(&text);
+	api_json_session(&text, feed->api, s, &streams);
+	stream_format_end(&text);
+	event.text = text.at;
+	event.bytes = text.count;
+	if (!text.failed)
+		stream_publish(feed->api->hub, &event);
+	json_free(&text);
+	for (i = 0; i < streams.count; i++)
+		free(streams.at[i].name);
+	VEC_FREE(&streams);
+}
+
+static void tell(struct feed *feed, struct history *h, const struct news *n)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	uint64_t gpu_to = n->gpu_to;
+
+	if (history_session(h, n->session, HISTORY_ANY_UID, &s) < 0)
+		return;
+	if (n->state && s.update.state == SESSION_LIVE)
+		tell_session(feed, h, &s);
+	if (n->from)
+		tell_frames(feed, h, n, s.row.uid, STREAM_FRAME, n->from, n->to);
+	if (n->from && gpu_to >= n->from)
+		gpu_to = n->from - 1; /* new frames were just sent with what they have */
+	if (n->gpu_from && n->gpu_from <= gpu_to)
+		tell_frames(feed, h, n, s.row.uid, STREAM_GPU, n->gpu_from, gpu_to);
+	if (n->state && s.update.state != SESSION_LIVE)
+		tell_session(feed, h, &s);
+}
+
+static void tell_all(struct feed *feed, const struct news *news, size_t count)
+{
+	_cleanup_reader_ struct api_reader reader = {0};
+	size_t i;
+	int rc = readers_take(feed->api->readers, &reader.history);
+
+	if (rc < 0) {
+		log_warning("the event stream cannot read the history: %s", strerror(-rc));
+		return;
+	}
+	reader.readers = feed->api->readers;
+	for (i = 0; i < count; i++)
+		tell(feed, reader.history, &news[i]);
+}
+
+/* Waits for news; false: time for a keep-alive. Returns with the lock held. */
+static bool wait_for_news(struct feed *feed)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += KEEPALIVE_SECONDS;
+	while (!feed->stop && !feed->news.count) {
+		if (!stream_hub_clients(feed->api->hub)) {
+			pthread_cond_wait(&feed->wake, &feed->lock);
+			clock_gettime(CLOCK_MONOTONIC, &until);
+			until.tv_sec += KEEPALIVE_SECONDS;
+		} else if (pthread_cond_timedwait(&feed->wake, &feed->lock, &until) == ETIMEDOUT) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void *run(void *userdata)
+{
+	struct feed *feed = userdata;
+
+	pthread_mutex_lock(&feed->lock);
+	while (!feed->stop) {
+		bool any = wait_for_news(feed);
+		struct news *news = feed->news.at;
+		size_t count = feed->news.count;
+
+		feed->news.at = NULL;
+		feed->news.count = feed->news.capacity = 0;
+		pthread_mutex_unlock(&feed->lock);
+		if (count)
+			tell_all(feed, news, count);
+		if (!any)
+			stream_keepalive(feed->api->hub);
+		free(news);
+		pthread_mutex_lock(&feed->lock);
+	}
+	pthread_mutex_unlock(&feed->lock);
+	return NULL;
+}
+
+int feed_new(const struct api *api, struct feed **ret_feed)
+{
+	struct feed *feed = calloc(1, sizeof(*feed));
+	pthread_condattr_t attr;
+	int rc;
+
+	if (!feed)
+		return -ENOMEM;
+	feed->api = api;
+	pthread_mutex_init(&feed->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&feed->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	rc = pthread_create(&feed->thread, NULL, run, feed);
+	if (rc) {
+		free(feed);
+		return -rc;
+	}
+	pthread_setname_np(feed->thread, "feed");
+	*ret_feed = feed;
+	return 0;
+}
+
+void feed_free(struct feed *feed)
+{
+	if (!feed)
+		return;
+	pthread_mutex_lock(&feed->lock);
+	feed->stop = true;
+	pthread_cond_signal(&feed->wake);
+	pthread_mutex_unlock(&feed->lock);
+	pthread_join(feed->thread, NULL);
+	pthread_cond_destroy(&feed->wake);
+	pthread_mutex_destroy(&feed->lock);
+	VEC_FREE(&feed->news);
+	free(feed);
+}
+
+int feed_replay(void *userdata, uint64_t session, uint64_t after, struct json *out,
+		uint64_t *ret_last, uint64_t *ret_missed)
+{
+	__attribute__((cleanup(history_frames_deinit))) struct history_frames frames = {0};
+	const struct api *api = userdata;
+	_cleanup_reader_ struct api_reader reader = {0};
+	size_t i;
+	int rc = readers_take(api->readers, &reader.history);
+
+	if (rc < 0)
+		return rc;
+	reader.readers = api->readers;
+	rc = history_frames(reader.history, session, NULL, after + 1, after + REPLAY_FRAMES,
+			    &frames);
+	if (rc == 0 && !frames.frames.count && frames.first_retained > after) {
+		*ret_missed = frames.first_retained - after - 1;
+		after = frames.first_retained - 1;
+		history_frames_deinit(&frames);
+		memset(&frames, 0, sizeof(frames));
+		rc = history_frames(reader.history, session, NULL, after + 1, after + REPLAY_FRAMES,
+				    &frames);
+	}
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < frames.frames.count; i++) {
+		*ret_missed += frames.frames.at[i].row.frame - after - 1;
+		after = frames.frames.at[i].row.frame;
+		format_frame(out, "frame", session, &frames, i, true);
+	}
+	*ret_last = after;
+	return 0;
+}
