@@ -19,5 +19,7 @@ struct listen;
 int listen_new(struct loop *loop, const struct config *config, struct store *store,
 	       struct drain *drain, struct status *status, int fd, struct listen **ret_listen);
 void listen_free(struct listen *listen);
+/* Takes max_sessions, memory_mib and ring_kib of a reloaded configuration, which must outlive listen. */
+void listen_set_config(struct listen *listen, const struct config *config);
 
 #endif

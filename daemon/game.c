@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A game is a process: pid and start time. It has at most one session at a time; exec ends that and
+ * begins another (another image_id). A session's memories are told apart by memory_id, so a
+ * connection may come again with the same memory without being a new one, and a hang-up means
+ * nothing: only the pidfd says that a game is gone.
+ *
+ * The pidfd becomes readable when the process is a zombie. How it ended is sometimes only known
+ * once its parent has waited; then the question is asked again for a while. Before the judgement
+ * the sockets are read to their end, since a goodbye may lie there.
+ *
+ * Shares: when games of all users may connect, one user gets at most half of the sessions. What a
+ * user's games map is bounded too: a page that the daemon reads in a sparse memory is then
+ * allocated.
+ */
+#include "game.h"
+
+#include "history.h"
+#include "log.h"
+#include "memory.h"
+#include "process.h"
+#include "session_row.h"
+#include "util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define MEMORIES_MAX	  8u		     /* of one session */
+#define USER_MEMORIES_MAX 64u		     /* largest memories' worth that one user may map */
+#define IMAGES_MAX	  256u		     /* execs of one process that are followed */
+#define END_ASK_NS	  UINT64_C(50000000) /* between two questions how a process ended */
+#define END_ASKS_MAX	  40u
+
+struct game_memory {
+	uint64_t id, bytes;
+};
+
+struct game {
+	struct games *games;
+	struct game *next;
+	struct peer peer;
+	struct loop_source *source; /* its pidfd, or while asking how it ended: a timer */
+	unsigned asks;
+	uint64_t session; /* 0: none yet */
+	uint64_t image_id;
+	unsigned images;
+	int control_fd;
+	bool bye;
+	bool left_over; /* an earlier daemon left a live session of it */
+	struct game_memory memories[MEMORIES_MAX];
+	unsigned memory_count;
+};
+
+struct games {
+	struct loop *loop;
+	const struct config *config;
+	struct store *store;
+	struct drain *drain;
+	bool any_uid;
+	struct games_callbacks callbacks;
+	char *boot_id;
+	struct game *first;
+};
+
+uint64_t game_session(const struct game *game)
+{
+	return game->session;
+}
+
+int game_control_fd(const struct game *game)
+{
+	return game->control_fd;
+}
+
+static struct game *game_find(const struct games *games, const struct peer *peer)
+{
+	struct game *game;
+
+	for (game = games->first; game; game = game->next)
+		if (game->peer.pid == peer->pid && game->peer.start == peer->start)
+			return game;
+	return NULL;
+}
+
+static void game_unlink(struct games *games, struct game *game)
+{
+	struct game **link = &games->first;
+
+	while (*link != game)
+		link = &(*link)->next;
+	*link = game->next;
+}
+
+static void game_free(struct games *games, struct game *game)
+{
+	game_unlink(games, game);
+	loop_remove(games->loop, game->source);
+	peer_deinit(&game->peer);
+	if (game->control_fd >= 0)
+		close(game->control_fd);
+	free(game);
+}
+
+/* Tells the drain how it ended, and forgets it. */
+static void game_finish(struct games *games, struct game *game, const struct peer_end *end)
+{
+	char reason[96];
+	size_t n;
+
+	games->callbacks.gone(games->callbacks.userdata, game);
+	peer_end_text(end, reason, sizeof(reason));
+	n = strlen(reason);
+	if (!game->bye && !end->signal)
+		snprintf(reason + n, sizeof(reason) - n, ", without a goodbye");
+	if (game->session) {
+		log_info("session %llu ended: %s", (unsigned long long)game->session, reason);
+		drain_session_gone(games->drain, game->session, !game->bye || end->signal, reason);
+	}
+	if (game->left_over)
+		store_finish_stale(games->store, false);
+	game_free(games, game);
+}
+
+/* true: the game is finished and freed. */
+static bool game_try_finish(struct games *games, struct game *game, bool last_try)
+{
+	struct peer_end end;
+	int r = peer_end(&game->peer, &end);
+	/* The store looks for the process itself: a zombie is still one. */
+	bool wait = r == -EAGAIN || (game->left_over && peer_exists(&game->peer));
+
+	if (wait && !last_try)
+		return false;
+	game_finish(games, game, &end);
+	return true;
+}
+
+static void on_ask_again(void *userdata)
+{
+	struct game *game = userdata;
+
+	game_try_finish(game->games, game, ++game->asks >= END_ASKS_MAX);
+}
+
+static void on_ended(void *userdata, int fd, unsigned events)
+{
+	struct game *game = userdata;
+	struct games *games = game->games;
+
+	(void)fd;
+	(void)events;
+	games->callbacks.last_words(games->callbacks.userdata, game);
+	loop_remove(games->loop, game->source);
+	game->source = NULL;
+	if (game_try_finish(games, game, false))
+		return;
+	if (loop_add_timer(games->loop, END_ASK_NS, on_ask_again, game, &game->source) < 0)
+		game_try_finish(games, game, true);
+}
+
+void game_bye(struct games *games, struct game *game)
+{
+	if (game->bye || !game->session)
+		return;
+	game->bye = true;
+	drain_session_bye(games->drain, game->session);
+}
+
+void game_hung_up(struct games *games, struct game *game)
+{
+	struct peer_end unknown = {0};
+
+	if (game->peer.pidfd < 0)
+		game_finish(games, game, &unknown);
+}
+
+/* A record for a process that has none. Takes peer->pidfd over. */
+static int game_add(struct games *games, struct peer *peer, struct game **ret_game)
+{
+	struct game *game = calloc(1, sizeof(*game));
+	int r = 0;
+
+	if (!game)
+		return -ENOMEM;
+	game->games = games;
+	game->control_fd = -1;
+	game->peer = *peer;
+	if (peer->pidfd >= 0)
+		r = loop_add_fd(games->loop, peer->pidfd, on_ended, game, &game->source);
+	if (r < 0) {
+		free(game);
+		return r;
+	}
+	peer->pidfd = -1;
+	game->next = games->first;
+	games->first = game;
+	*ret_game = game;
+	return 0;
+}
+
+static int refuse(int error, const char *why, const char **ret_why)
+{
+	*ret_why = why;
+	return error;
+}
+
+static int check_shares(const struct games *games, uint32_t uid, const char **ret_why)
+{
+	unsigned all = 0, of_user = 0, max = games->config->max_sessions;
+	struct game *game;
+
+	for (game = games->first; game; game = game->next) {
+		all += game->session != 0;
+		of_user += game->session != 0 && game->peer.uid == uid;
+	}
+	if (all >= max)
+		return refuse(-EBUSY, "max_sessions games are already being recorded", ret_why);
+	if (games->any_uid && uid != geteuid() && of_user >= MAX(max / 2, 1u))
+		return refuse(-EBUSY,
+			      "half of max_sessions games of this user are already being "
+			      "recorded",
+			      ret_why);
+	return 0;
+}
+
+static int check_user_memory(const struct games *games, uint32_t uid, uint64_t more,
+			     const char **ret_why)
+{
+	uint64_t limit = (uint64_t)games->config->memory_mib * USER_MEMORIES_MAX << 20, used = 0;
+	struct game *game;
+	unsigned i;
+
+	for (game = games->first; game; game = game->next)
+		for (i = 0; game->peer.uid == uid && i < game->memory_count; i++)
+			used += game->memories[i].bytes;
+	return used + more > limit
+		       ? refuse(-ENOMEM, "the games of this user map too much memory", ret_why)
+		       : 0;
+}
+
+/* Is the memory what its hello says, and can this machine read it? */
+static int check_memory(const struct games *games, const struct memory *memory,
+			const struct fprof_msg_hello *hello, const char **ret_why)
+{
+	const struct fprof_memory_header *head = &memory->view.head;
+	enum fprof_clock_kind foreign = FPROF_CLOCK_TSC;
+
+#if defined(__x86_64__)
+	foreign = FPROF_CLOCK_CNTVCT;
+#endif
+	if (head->memory_id != hello->memory_id || head->image_id != hello->image_id)
+		return refuse(-EPROTO, "the memory is not the one that the hello names", ret_why);
+	if (head->clock_kind == (uint32_t)foreign)
+		return refuse(-EPROTO, "the memory's clock is not of this machine", ret_why);
+	if (head->ring_words > (uint64_t)games->config->ring_kib * 64 * 1024 / sizeof(uint64_t))
+		return refuse(-EFBIG, "the rings are larger than 64 x ring_kib", ret_why);
+	return 0;
+}
+
+/* The control page of a session: the drain owns the page, the game's record a descriptor of it. */
+static int control_pair(uint64_t session, struct control **ret_control, int *ret_fd)
+{
+	struct control *control = malloc(sizeof(*control));
+	int r;
+
+	if (!control)
+		return -ENOMEM;
+	r = control_new(session, control);
+	if (r < 0) {
+		free(control);
+		return r;
+	}
+	*ret_fd = fcntl(control->fd, F_DUPFD_CLOEXEC, 0);
+	if (*ret_fd < 0) {
+		r = -errno;
+		control_deinit(control);
+		free(control);
+		return r;
+	}
+	*ret_control = control;
+	return 0;
+}
+
+static int session_begin(struct games *games, struct game *game,
+			 const struct fprof_msg_hello *hello,
+			 const struct fprof_memory_header *head, const char **ret_why)
+{
+	struct session_row *row =
+		session_row_new(games->drain, games->boot_id, &game->peer, hello, head);
+	struct store_resume *resume = NULL;
+	struct control *control = NULL;
+	int r;
+
+	*ret_why = "the daemon is out of memory";
+	if (!row)
+		return -ENOMEM;
+	if (store_find_resume(games->store, row->pid, row->process_start, row->image_id,
+			      row->boot_id, &resume) == 0)
+		session_row_resume(row, resume);
+	else
+		row->id = store_next_session_id(games->store);
+	r = control_pair(row->id, &control, &game->control_fd);
+	if (r < 0) {
+		store_resume_free(resume);
+		session_row_deinit(row);
+		free(row);
+		return refuse(r, "the daemon cannot make a control page", ret_why);
+	}
+	log_info("session %llu %s: pid %d, %s", (unsigned long long)row->id,
+		 resume ? "goes on" : "begins", row->pid, row->name);
+	game->session = row->id;
+	game->image_id = row->image_id;
+	game->bye = false;
+	return drain_session_open(games->drain, row, control, resume);
+}
+
+/* The process runs another program now. */
+static int session_end_by_exec(struct games *games, struct game *game, const char **ret_why)
+{
+	if (++game->images > IMAGES_MAX)
+		return refuse(-EBUSY, "the process has replaced its program too often", ret_why);
+	log_info("session %llu ended: exec", (unsigned long long)game->session);
+	drain_session_gone(games->drain, game->session, false, "exec");
+	close(game->control_fd);
+	game->control_fd = -1;
+	game->session = 0;
+	game->memory_count = 0;
+	return 0;
+}
+
+static bool has_memory(const struct game *game, uint64_t id)
+{
+	unsigned i;
+
+	for (i = 0; i < game->memory_count; i++)
+		if (game->memories[i].id == id)
+			return true;
+	return false;
+}
+
+/* Everything that may refuse comes first: a refused hello changes nothing. Takes memory on success.
+ */
+static int game_take_memory(struct games *games, struct game *game,
+			    const struct fprof_msg_hello *hello, struct memory **memory_pointer,
+			    const char **ret_why)
+{
+	bool exec = game->session && game->image_id != hello->image_id;
+	struct memory *memory = *memory_pointer;
+	uint64_t bytes = memory->view.bytes;
+	int r = check_memory(games, memory, hello, ret_why);
+
+	if (r == 0)
+		r = check_user_memory(games, game->peer.uid, bytes, ret_why);
+	if (r == 0 && !exec && game->memory_count == MEMORIES_MAX)
+		r = refuse(-EBUSY, "the process has registered too many memories", ret_why);
+	if (r == 0 && !game->session)
+		r = check_shares(games, game->peer.uid, ret_why);
+	if (r == 0 && exec)
+		r = session_end_by_exec(games, game, ret_why);
+	if (r == 0 && !game->session)
+		r = session_begin(games, game, hello, &memory->view.head, ret_why);
+	if (r < 0)
+		return r;
+	game->memories[game->memory_count++] =
+		(struct game_memory){.id = memory->memory_id, .bytes = bytes};
+	*memory_pointer = NULL;
+	return drain_memory_add(games->drain, game->session, memory);
+}
+
+static int add_memory(struct games *games, struct game *game, const struct fprof_msg_hello *hello,
+		      int fd, const char **ret_why)
+{
+	struct memory *memory;
+	int r;
+
+	if (fd < 0)
+		return refuse(-EBADMSG, "the hello came without a memory", ret_why);
+	r = memory_open(fd, (uint64_t)games->config->memory_mib << 20, &memory, ret_why);
+	if (r < 0)
+		return r;
+	r = game_take_memory(games, game, hello, &memory, ret_why);
+	memory_free(memory);
+	return r;
+}
+
+int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
+		int memory_fd, struct game **ret_game, const char **ret_why)
+{
+	struct game *game = game_find(games, peer);
+	bool is_new = !game;
+	int r;
+
+	*ret_why = "the daemon is out of memory";
+	if (is_new)
+		r = game_add(games, peer, &game);
+	else
+		r = 0;
+	if (r < 0)
+		return r;
+	if (!game->session || game->image_id != hello->image_id ||
+	    !has_memory(game, hello->memory_id))
+		r = add_memory(games, game, hello, memory_fd, ret_why);
+	if (r < 0) {
+		if (is_new)
+			game_free(games, game);
+		return r;
+	}
+	*ret_game = game;
+	return 0;
+}
+
+/* A session that an earlier daemon left live: watch its process if that still exists. */
+static void take_on(struct games *games, const struct history_session *session)
+{
+	struct peer peer;
+	struct game *game;
+
+	if (session->update.state != SESSION_LIVE || !session->row.boot_id ||
+	    strcmp(session->row.boot_id, games->boot_id) != 0 ||
+	    peer_open(session->row.pid, session->row.process_start, &peer) < 0)
+		return;
+	if (game_find(games, &peer) || game_add(games, &peer, &game) < 0) {
+		peer_deinit(&peer);
+		return;
+	}
+	game->left_over = true;
+}
+
+static void take_on_left_over(struct games *games)
+{
+	history_sessions_vec sessions = {0};
+	struct history *history;
+	size_t i;
+
+	store_finish_stale(games->store, false);
+	if (history_open(games->store, &history) < 0)
+		return;
+	if (history_sessions(history, HISTORY_ANY_UID, &sessions) == 0) {
+		for (i = 0; i < sessions.count; i++)
+			take_on(games, &sessions.at[i]);
+		history_sessions_free(&sessions);
+	}
+	history_close(history);
+}
+
+int games_new(struct loop *loop, const struct config *config, struct store *store,
+	      struct drain *drain, bool any_uid, const struct games_callbacks *callbacks,
+	      struct games **ret_games)
+{
+	struct games *games = calloc(1, sizeof(*games));
+
+	if (!games)
+		return -ENOMEM;
+	*games = (struct games){
+		.loop = loop,
+		.config = config,
+		.store = store,
+		.drain = drain,
+		.any_uid = any_uid,
+		.callbacks = *callbacks,
+		.boot_id = process_boot_id(),
+	};
+	if (!games->boot_id) {
+		free(games);
+		return -EIO;
+	}
+	take_on_left_over(games);
+	*ret_games = games;
+	return 0;
+}
+
+void games_free(struct games *games)
+{
+	if (!games)
+		return;
+	while (games->first)
+		game_free(games, games->first);
+	free(games->boot_id);
+	free(games);
+}
+
+void games_set_config(struct games *games, const struct config *config)
+{
+	games->config = config;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A process is pid and start time; the rest here describes it for people. A game of another user
+ * hides its executable from a daemon without privileges: then that is said, and the recording goes
+ * on.
+ *
+ * argv is bounded: a command line may be 2 MiB long.
+ */
+#include "process.h"
+
+#include "build_id.h"
+#include "json.h"
+#include "machine.h"
+#include "procfs.h"
+#include "shm/reader.h"
+#include "util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ARGV_BYTES_MAX 16384
+#define ARGV_MAX       256
+
+/* Field n (1: pid, 2: name) of a stat line, from the third on: the name may hold anything. */
+static const char *stat_field(const char *text, unsigned n)
+{
+	const char *p = strrchr(text, ')');
+	unsigned i;
+
+	for (i = 2; p && i < n; i++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	return p;
+}
+
+int process_stat(int32_t pid, struct process_stat *ret_stat)
+{
+	const char *state, *start, *exit_code;
+	char text[2048];
+	long n = procfs_read(text, sizeof(text), "/proc/%d/stat", pid);
+
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : (int)n;
+	state = stat_field(text, 3);
+	start = stat_field(text, 22);
+	exit_code = stat_field(text, 52);
+	if (!state || !start)
+		return -EIO;
+	ret_stat->state = *state;
+	ret_stat->start = strtoull(start, NULL, 10);
+	ret_stat->exit_code = exit_code ? atoi(exit_code) : 0;
+	return 0;
+}
+
+int process_uid(int32_t pid, uint32_t *ret_uid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	*ret_uid = st.st_uid;
+	return 0;
+}
+
+char *process_boot_id(void)
+{
+	char id[64];
+
+	if (procfs_read(id, sizeof(id), "/proc/sys/kernel/random/boot_id") <= 0)
+		return NULL;
+	return strdup(id);
+}
+
+/* A malloc'ed copy that is valid UTF-8: names of files may be any bytes. */
+static char *utf8_dup(const char *text)
+{
+	size_t bytes = strlen(text), size = 3 * bytes + 1;
+	char *copy = malloc(size);
+
+	if (copy)
+		utf8_copy(copy, size, text, bytes);
+	return copy;
+}
+
+/* Notes that a fact is missing. */
+static void unknown(struct json *j, const char *what, int error)
+{
+	json_member_string(j, what, strerror(-error));
+}
+
+static void read_exe(int32_t pid, struct process_facts *facts, struct json *missing)
+{
+	char path[PATH_MAX], hex[129], link[32];
+	_cleanup_close_ int fd = -1;
+	long n = procfs_link(path, sizeof(path), "/proc/%d/exe", pid);
+	int r;
+
+	if (n < 0) {
+		unknown(missing, "exe", (int)n);
+		return;
+	}
+	facts->exe = utf8_dup(path);
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	r = fd < 0 ? -errno : build_id_read(fd, hex, sizeof(hex));
+	if (r == 0)
+		facts->build_id = strdup(hex);
+	else if (r != -ENOENT)
+		unknown(missing, "build_id", r);
+}
+
+static void read_name(int32_t pid, struct process_facts *facts)
+{
+	const char *slash = facts->exe ? strrchr(facts->exe, '/') : NULL;
+	char comm[64];
+
+	if (slash && slash[1]) {
+		facts->name = utf8_dup(slash + 1);
+		return;
+	}
+	if (procfs_read(comm, sizeof(comm), "/proc/%d/comm", pid) <= 0)
+		snprintf(comm, sizeof(comm), "pid %d", pid);
+	facts->name = utf8_dup(comm);
+}
+
+static void put_argv(int32_t pid, struct json *j, struct json *missing)
+{
+	_cleanup_free_ char *text = malloc(ARGV_BYTES_MAX);
+	long n = text ? procfs_read(text, ARGV_BYTES_MAX, "/proc/%d/cmdline", pid) : -ENOMEM;
+	unsigned count = 0;
+	long at;
+
+	json_key(j, "argv");
+	if (n < 0) {
+		json_null(j);
+		unknown(missing, "argv", (int)n);
+		return;
+	}
+	json_array_begin(j);
+	for (at = 0; at < n && count < ARGV_MAX; at += (long)strlen(text + at) + 1, count++)
+		json_string(j, text + at);
+	json_array_end(j);
+	if (at < n || n == ARGV_BYTES_MAX - 1)
+		json_member_bool(j, "argv_cut", true);
+}
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	json_member_string(j, key, text[0] ? text : NULL);
+}
+
+static void put_status(int32_t pid, struct process_facts *facts, struct json *j,
+		       struct json *missing)
+{
+	char text[8192], value[1024], *last;
+	long n = procfs_read(text, sizeof(text), "/proc/%d/status", pid);
+
+	facts->ns_pid = pid;
+	if (n < 0) {
+		unknown(missing, "affinity", (int)n);
+		return;
+	}
+	if (procfs_field(text, "Cpus_allowed_list", value, sizeof(value)) == 0)
+		put_text(j, "affinity", value);
+	if (procfs_field(text, "NSpid", value, sizeof(value)) == 0) {
+		last = strrchr(value, '\t');
+		facts->ns_pid = atoi(last ? last + 1 : value);
+	}
+}
+
+static void put_machine(struct json *j)
+{
+	struct machine m;
+
+	machine_read("", &m);
+	put_text(j, "kernel", m.kernel);
+	put_text(j, "cpu", m.cpu);
+	json_member_uint(j, "cpus", m.cpus);
+	put_text(j, "governor", m.governor);
+	json_key(j, "turbo");
+	if (m.turbo < 0)
+		json_null(j);
+	else
+		json_bool(j, m.turbo);
+	put_text(j, "gpu", m.gpu);
+	put_text(j, "gpu_driver", m.gpu_driver);
+}
+
+int process_facts_read(int32_t pid, struct process_facts *ret_facts)
+{
+	struct process_facts facts = {0};
+	struct json j = {0}, missing = {0};
+	bool failed;
+
+	json_object_begin(&missing);
+	json_object_begin(&j);
+	read_exe(pid, &facts, &missing);
+	read_name(pid, &facts);
+	put_argv(pid, &j, &missing);
+	put_status(pid, &facts, &j, &missing);
+	put_machine(&j);
+	json_object_end(&missing);
+	json_bytes(&missing, "", 1);
+	json_key(&j, "unknown");
+	json_raw(&j, missing.at);
+	json_object_end(&j);
+	json_bytes(&j, "", 1);
+	failed = j.failed || missing.failed || !facts.name;
+	json_free(&missing);
+	facts.json = j.at;
+	if (failed) {
+		process_facts_deinit(&facts);
+		return -ENOMEM;
+	}
+	*ret_facts = facts;
+	return 0;
+}
+
+void process_facts_deinit(struct process_facts *facts)
+{
+	free(facts->exe);
+	free(facts->name);
+	free(facts->build_id);
+	free(facts->json);
+	*facts = (struct process_facts){0};
+}
