@@ -28,6 +28,7 @@ struct api {
 	const struct http_context *context;
 	struct readers *readers;
 	struct stream_hub *hub;
+	struct feed *feed;
 	uint64_t started_ns;  /* CLOCK_MONOTONIC */
 	double event_cost_ns; /* own_event_cost_ns */
 };

@@ -1,53 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The glue between libmicrohttpd and the API. Two servers, one on TCP and one on a Unix socket,
- * with a small pool of threads each; handlers run on them and borrow a database reader. The order
- * for a request: who is at the other end (once, at accept), is the request line sound, is it a
- * method and a page we know, do Host and Origin name us, may the caller see anything; then the
- * handler.
- *
- * Compression is for those who ask for it. On loopback it costs more than it saves (deflating at
- * level 1 runs at some 100 MB/s, loopback at several GB/s), so answers above GZIP_MAX go out as
- * they are.
- *
- * An event stream is a response without an end whose connection is suspended while there is nothing
- * to say.
+ * Two servers, one on TCP and one on a Unix socket, with a small pool of threads each; handlers run
+ * on them and borrow a database reader. The order for a request: who is at the other end (once, at
+ * accept), do Host and Origin name us, is it a method that we know, may the caller see anything, is
+ * the address sound; then the handler.
  */
 #include "http.h"
 
 #include "access.h"
 #include "api.h"
+#include "events.h"
 #include "feed.h"
 #include "listener.h"
 #include "log.h"
 #include "own.h"
+#include "respond.h"
 #include "util.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <zlib.h>
 
-#define TCP_THREADS	  4
-#define UNIX_THREADS	  2
-#define CONNECTIONS	  128
-#define CONNECTIONS_IP	  32 /* of one address, when others than this machine can reach us */
-#define CONNECTION_BYTES  (32u * 1024u) /* request line and headers, and what is being sent */
-#define TIMEOUT_SECONDS	  30
-#define STREAM_SEND_BYTES (64 * 1024) /* kernel buffer of a stream's socket */
-#define STREAM_BLOCK	  (16u * 1024u)
-#define GZIP_MIN	  1024u
-#define GZIP_MAX	  (1024u * 1024u)
+#define TCP_THREADS	 4
+#define UNIX_THREADS	 2
+#define CONNECTIONS	 128
+#define CONNECTIONS_IP	 32 /* of one address, when others than this machine can reach us */
+#define CONNECTION_BYTES (32u * 1024u) /* request line and headers, and what is being sent */
+#define TIMEOUT_SECONDS	 30
 
 struct http {
 	struct http_context context;
 	struct api api;
-	struct feed *feed;
 	struct MHD_Daemon *tcp, *local;
 	char *unix_path;
 	uint16_t port;
@@ -69,177 +55,9 @@ struct request {
 	bool begun;
 };
 
-/* The headers that matter. Those that may come once only are counted. */
-struct headers {
-	const char *host, *origin, *site, *authorization, *encoding, *if_none_match, *last_event;
-	unsigned hosts, origins, authorizations;
-	bool body;
-};
-
-static enum MHD_Result collect(void *userdata, enum MHD_ValueKind kind, const char *key,
-			       const char *value)
-{
-	struct headers *h = userdata;
-
-	(void)kind;
-	if (!value)
-		return MHD_YES;
-	if (!strcasecmp(key, "Host")) {
-		h->host = value;
-		h->hosts++;
-	} else if (!strcasecmp(key, "Origin")) {
-		h->origin = value;
-		h->origins++;
-	} else if (!strcasecmp(key, "Authorization")) {
-		h->authorization = value;
-		h->authorizations++;
-	} else if (!strcasecmp(key, "Sec-Fetch-Site")) {
-		h->site = value;
-	} else if (!strcasecmp(key, "Accept-Encoding")) {
-		h->encoding = value;
-	} else if (!strcasecmp(key, "If-None-Match")) {
-		h->if_none_match = value;
-	} else if (!strcasecmp(key, "Last-Event-ID")) {
-		h->last_event = value;
-	} else if (!strcasecmp(key, "Transfer-Encoding") ||
-		   (!strcasecmp(key, "Content-Length") && strcmp(value, "0") != 0)) {
-		h->body = true;
-	}
-	return MHD_YES;
-}
-
-/* "gzip" as a word of Accept-Encoding that is not weighed 0. */
-static bool accepts_gzip(const char *encoding)
-{
-	const char *p = encoding ? strstr(encoding, "gzip") : NULL;
-	const char *q;
-
-	if (!p)
-		return false;
-	q = p + 4 + strspn(p + 4, " ");
-	if (*q != ';')
-		return true;
-	q += 1 + strspn(q + 1, " ");
-	return strncmp(q, "q=0", 3) != 0 || strspn(q + 3, ".0") < strcspn(q + 3, ", ");
-}
-
-/* Replaces the body by its deflated form where that is smaller. */
-static bool compress_body(struct json *body)
-{
-	z_stream z = {0};
-	struct json out = {0};
-	bool ok;
-
-	if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return false;
-	out.at = malloc(body->count);
-	z.next_in = (unsigned char *)body->at;
-	z.avail_in = (unsigned)body->count;
-	z.next_out = (unsigned char *)out.at;
-	z.avail_out = (unsigned)body->count;
-	ok = out.at && deflate(&z, Z_FINISH) == Z_STREAM_END;
-	out.count = out.capacity = z.total_out;
-	deflateEnd(&z);
-	if (!ok) {
-		free(out.at);
-		return false;
-	}
-	json_free(body);
-	*body = out;
-	return true;
-}
-
-static uint64_t hash_bytes(const char *p, size_t n)
-{
-	uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ n, word;
-
-	for (; n >= 8; n -= 8, p += 8) {
-		memcpy(&word, p, 8);
-		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	word = 0;
-	memcpy(&word, p, n);
-	h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-	return h ^ h >> 32;
-}
-
-/* Does If-None-Match hold the tag? Weak comparison: both sides are ours. */
-static bool matches(const char *if_none_match, const char *etag)
-{
-	return if_none_match && (!strcmp(if_none_match, "*") || strstr(if_none_match, etag + 2));
-}
-
-static void common_headers(struct MHD_Response *r, const struct api_answer *a, const char *etag)
-{
-	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
-	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
-	MHD_add_response_header(r, "X-Frame-Options", "DENY");
-	MHD_add_response_header(r, "Content-Security-Policy",
-				"default-src 'self'; frame-ancestors 'none'; base-uri 'none'");
-	MHD_add_response_header(r, "Cache-Control", a->keeps ? "private, no-cache" : "no-store");
-	if (a->type)
-		MHD_add_response_header(r, "Content-Type", a->type);
-	if (*etag)
-		MHD_add_response_header(r, "ETag", etag);
-	if (a->status == 401)
-		MHD_add_response_header(r, "WWW-Authenticate", "Bearer realm=\"fprof\"");
-	if (a->status == 405)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
-}
-
-static struct MHD_Response *make_response(struct api_answer *a, bool gzip)
-{
-	struct MHD_Response *r;
-	bool packed = false;
-
-	if (a->asset)
-		json_bytes(&a->body, a->asset->data, a->asset->size);
-	if (gzip && a->body.count > GZIP_MIN && a->body.count <= GZIP_MAX)
-		packed = compress_body(&a->body);
-	r = MHD_create_response_from_buffer(a->body.count, a->body.at, MHD_RESPMEM_MUST_FREE);
-	if (!r)
-		return NULL;
-	a->body = (struct json){0};
-	MHD_add_response_header(r, "Vary", "Accept-Encoding");
-	if (packed)
-		MHD_add_response_header(r, "Content-Encoding", "gzip");
-	return r;
-}
-
-static enum MHD_Result send_answer(struct MHD_Connection *c, const struct headers *h,
-				   struct api_answer *a)
-{
-	static const struct api_problem no_memory = {503, "no-memory", "Out of memory", NULL, NULL};
-	struct MHD_Response *r;
-	enum MHD_Result result;
-	char etag[40] = "";
-
-	if (a->body.failed)
-		api_fail(a, &no_memory, "The answer does not fit into memory");
-	if (a->keeps && a->asset)
-		snprintf(etag, sizeof(etag), "%s", a->asset->etag);
-	else if (a->keeps)
-		snprintf(etag, sizeof(etag), "W/\"%016llx\"",
-			 (unsigned long long)hash_bytes(a->body.at, a->body.count));
-	if (*etag && matches(h->if_none_match, etag)) {
-		json_free(&a->body);
-		a->asset = NULL;
-		a->status = 304;
-	}
-	r = make_response(a, accepts_gzip(h->encoding));
-	if (!r)
-		return MHD_NO;
-	common_headers(r, a, etag);
-	result = MHD_queue_response(c, a->status, r);
-	MHD_destroy_response(r);
-	return result;
-}
-
 /* What a stranger's page must not do. Fills the answer and returns false. */
 static bool check_names(const struct http *http, const struct connection *peer,
-			const struct headers *h, struct api_answer *a)
+			const struct request_headers *h, struct api_answer *a)
 {
 	static const struct api_problem host = {403, "foreign-host", "The Host header is not ours",
 						"Host", NULL};
@@ -263,7 +81,7 @@ static bool check_names(const struct http *http, const struct connection *peer,
 }
 
 static bool check_caller(const struct http *http, const struct connection *peer,
-			 const struct headers *h, struct request *q, struct api_answer *a)
+			 const struct request_headers *h, struct request *q, struct api_answer *a)
 {
 	static const struct api_problem denied = {401, "token-needed", "A token is needed", NULL,
 						  NULL};
@@ -282,7 +100,7 @@ static bool check_caller(const struct http *http, const struct connection *peer,
 	return false;
 }
 
-static bool check_method(const char *method, const struct headers *h, struct api_answer *a)
+static bool check_method(const char *method, const struct request_headers *h, struct api_answer *a)
 {
 	static const struct api_problem wrong = {405, "method-not-allowed",
 						 "The method is not allowed", NULL, NULL};
@@ -298,156 +116,29 @@ static bool check_method(const char *method, const struct headers *h, struct api
 	return false;
 }
 
-/* An open event stream. */
-struct events {
-	struct MHD_Connection *connection;
-	struct stream_client *client;
-};
-
-static void events_sleep(void *userdata)
-{
-	MHD_suspend_connection(((struct events *)userdata)->connection);
-}
-
-static void events_wake(void *userdata)
-{
-	MHD_resume_connection(((struct events *)userdata)->connection);
-}
-
-static ssize_t events_read(void *userdata, uint64_t position, char *buf, size_t max)
-{
-	struct events *e = userdata;
-	ssize_t n = stream_client_read(e->client, buf, max);
-
-	(void)position;
-	return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : n;
-}
-
-static void events_free(void *userdata)
-{
-	struct events *e = userdata;
-
-	stream_client_free(e->client);
-	free(e);
-}
-
-/* The stream's parameters: session and Last-Event-ID. */
-static bool parse_stream(struct http *http, const struct request *q, const struct headers *h,
-			 struct api_answer *a, struct stream_filter *filter)
-{
-	static const char *const allowed[] = {"SESSION:FRAME, as the stream's ids are", NULL};
-	const char *session = route_value(&q->api.route, "session");
-	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
-	_cleanup_reader_ struct api_reader reader = {0};
-	struct api_request named = q->api;
-
-	filter->uid = q->api.uid;
-	if (h->last_event && *h->last_event) {
-		if (route_event_id(h->last_event, &filter->resume_session, &filter->resume_frame) <
-		    0) {
-			api_fail_parameter(a, "Last-Event-ID", h->last_event, allowed);
-			return false;
-		}
-		filter->resume = true;
-	}
-	if (!session)
-		return true;
-	named.route.id = session;
-	if (!api_open_session(&http->api, &named, a, &reader, &s))
-		return false;
-	filter->session = s.row.id;
-	return true;
-}
-
-/* A past that the caller may not see, or did not ask for, is not replayed. */
-static void check_resume(struct http *http, const struct request *q, struct stream_filter *filter)
-{
-	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
-	_cleanup_reader_ struct api_reader reader = {0};
-
-	if (!filter->resume)
-		return;
-	if (readers_take(http->api.readers, &reader.history) == 0)
-		reader.readers = http->api.readers;
-	if ((filter->session && filter->session != filter->resume_session) || !reader.readers ||
-	    history_session(reader.history, filter->resume_session, q->api.uid, &s) < 0)
-		filter->resume = false;
-	if (!filter->resume)
-		filter->resume_session = filter->resume_frame = 0;
-}
-
-static struct MHD_Response *open_stream(struct http *http, struct MHD_Connection *c,
-					const struct stream_filter *filter, struct api_answer *a)
-{
-	static const struct api_problem full = {503, "too-many-streams",
-						"Too many listen to the stream", NULL, NULL};
-	struct events *e = calloc(1, sizeof(*e));
-	struct stream_sleeper sleeper = {events_sleep, events_wake, e};
-	struct MHD_Response *r;
-	int rc = e ? stream_client_new(http->api.hub, filter, &sleeper, &e->client) : -ENOMEM;
-
-	if (rc < 0) {
-		api_fail(a, &full, "At most %d may listen at once", STREAM_CLIENTS_MAX);
-		free(e);
-		return NULL;
-	}
-	e->connection = c;
-	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, events_read, e,
-					      events_free);
-	if (!r)
-		events_free(e);
-	return r;
-}
-
-static enum MHD_Result send_stream(struct http *http, struct MHD_Connection *c,
-				   const struct headers *h, struct request *q, struct api_answer *a)
-{
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct stream_filter filter = {0};
-	struct MHD_Response *r = NULL;
-	enum MHD_Result result;
-	int bytes = STREAM_SEND_BYTES;
-
-	if (parse_stream(http, q, h, a, &filter)) {
-		check_resume(http, q, &filter);
-		r = open_stream(http, c, &filter, a);
-	}
-	if (!r)
-		return send_answer(c, h, a);
-	if (fd)
-		setsockopt(fd->connect_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	a->type = "text/event-stream";
-	common_headers(r, a, "");
-	result = MHD_queue_response(c, 200, r);
-	MHD_destroy_response(r);
-	feed_wake(http->feed);
-	return result;
-}
-
 static enum MHD_Result answer(struct http *http, struct MHD_Connection *c, const char *method,
 			      const struct connection *peer, struct request *q)
 {
 	__attribute__((cleanup(api_answer_deinit))) struct api_answer a = {
 		.status = 200, .type = "application/json"};
-	struct headers h = {0};
+	struct request_headers h;
 	const struct route_request *route = &q->api.route;
 
-	MHD_get_connection_values(c, MHD_HEADER_KIND, collect, &h);
+	request_headers(c, &h);
 	if (!check_names(http, peer, &h, &a) || !check_method(method, &h, &a) ||
 	    !check_caller(http, peer, &h, q, &a))
-		return send_answer(c, &h, &a);
+		return respond(c, &h, &a);
 	if (q->error < 0) {
 		api_fail_route(&a, route, q->error);
-		return send_answer(c, &h, &a);
+		return respond(c, &h, &a);
 	}
 	if (route->route->id == ROUTE_STREAM && !strcmp(method, "GET"))
-		return send_stream(http, c, &h, q, &a);
+		return events_respond(&http->api, c, &h, &q->api, &a);
 	if (route->route->id == ROUTE_STREAM)
 		a.type = "text/event-stream";
 	else
 		api_handler_of(route->route->id)(&http->api, &q->api, &a);
-	return send_answer(c, &h, &a);
+	return respond(c, &h, &a);
 }
 
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
@@ -630,7 +321,7 @@ static int start(struct http *http)
 	if (!rc)
 		rc = stream_hub_new(feed_replay, &http->api, &http->api.hub);
 	if (!rc)
-		rc = feed_new(&http->api, &http->feed);
+		rc = feed_new(&http->api, &http->api.feed);
 	if (!rc)
 		rc = start_tcp(http);
 	if (!rc)
@@ -666,7 +357,7 @@ void http_free(struct http *http)
 {
 	if (!http)
 		return;
-	feed_free(http->feed);
+	feed_free(http->api.feed);
 	if (http->api.hub)
 		stream_hub_close(http->api.hub);
 	if (http->tcp)
@@ -691,5 +382,5 @@ void http_committed(void *http_pointer, const struct batch *batch)
 	struct http *http = __atomic_load_n((struct http **)http_pointer, __ATOMIC_ACQUIRE);
 
 	if (http)
-		feed_committed(http->feed, batch);
+		feed_committed(http->api.feed, batch);
 }

@@ -43,7 +43,7 @@ static char *reserve(struct json *j, size_t more)
 
 void json_bytes(struct json *j, const void *bytes, size_t count)
 {
-	char *p = reserve(j, count);
+	char *p = count ? reserve(j, count) : NULL;
 
 	if (!p)
 		return;
