@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fprofd: puts the modules together and takes them apart.
+ *
+ * Started in the order of the data's flow backwards (store, drain, socket, HTTP), so that whoever
+ * is ready finds the next one ready, and stopped forwards: no new games, the last sweep, no new
+ * readers, the last commit. The loop owns signals (signalfd), the watchdog's timer and the game
+ * socket.
+ *
+ * Exit status: 0 ended in order, 1 failed, 2 bad option, 77 not permitted, 78 bad configuration.
+ */
+#include "config.h"
+#include "directories.h"
+#include "drain.h"
+#include "http.h"
+#include "listen.h"
+#include "log.h"
+#include "loop.h"
+#include "notify.h"
+#include "status.h"
+#include "store.h"
+#include "util.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { EXIT_NOT_PERMITTED = 77 };
+
+struct app {
+	int argc;
+	char **argv;
+	struct config config;	/* what the modules were made with */
+	struct config reloaded; /* the newest; what can change at run time is taken from it */
+	struct loop *loop;
+	struct status *status;
+	struct store *store;
+	struct drain *drain;
+	struct listen *listen;
+	pthread_mutex_t http_lock; /* the store thread reads http */
+	struct http *http;
+	int signals;
+	struct loop_source *signal_source, *watchdog;
+};
+
+static int exit_status(int error)
+{
+	return error == -EACCES || error == -EPERM ? EXIT_NOT_PERMITTED : EXIT_FAILURE;
+}
+
+static void notify(const char *state)
+{
+	int r = notify_send(state);
+
+	if (r < 0)
+		log_warning("the service manager cannot be told: %s, ignoring it", strerror(-r));
+}
+
+/* A game costs two descriptors, a waiting connection two: take what the hard limit allows. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_warning("the limit of open files cannot be raised: %s, ignoring it",
+			    strerror(errno));
+}
+
+/* Says which keys of a new configuration need a restart. */
+static void say_unchangeable(const struct config *old, const struct config *new)
+{
+	const struct {
+		const char *key;
+		bool differs;
+	} keys[] = {
+		{"http", strcmp(old->http_address, new->http_address) != 0 ||
+				 old->http_port != new->http_port},
+		{"socket", strcmp(old->socket_path, new->socket_path) != 0},
+		{"runtime_dir", strcmp(old->runtime_dir, new->runtime_dir) != 0},
+		{"state_dir", strcmp(old->state_dir, new->state_dir) != 0},
+		{"history_frames", old->history_frames != new->history_frames},
+		{"history_mib", old->history_mib != new->history_mib},
+		{"history_session_mib", old->history_session_mib != new->history_session_mib},
+		{"max_counters", old->max_counters != new->max_counters},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].differs)
+			log_warning("%s has changed: that needs a restart, ignoring it",
+				    keys[i].key);
+}
+
+static void notify_reloading(void)
+{
+	struct timespec ts;
+	char state[64];
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		 (unsigned long long)ts.tv_sec * 1000000u + (unsigned long long)ts.tv_nsec / 1000u);
+	notify(state);
+}
+
+/* All or nothing: a file with a mistake changes nothing. */
+static void reload(struct app *app)
+{
+	struct config config;
+	int ignored;
+
+	notify_reloading();
+	if (config_load(app->argc, app->argv, &config, &ignored) == 0) {
+		say_unchangeable(&app->config, &config);
+		listen_set_config(app->listen, &config);
+		config_free(&app->reloaded);
+		app->reloaded = config;
+		log_info("reloaded: max_sessions = %u, memory_mib = %u, ring_kib = %u",
+			 config.max_sessions, config.memory_mib, config.ring_kib);
+	} else {
+		log_error("the configuration stays as it was");
+	}
+	notify("READY=1");
+}
+
+static void on_signal(void *userdata, int fd, unsigned events)
+{
+	struct app *app = userdata;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGHUP) {
+			reload(app);
+			continue;
+		}
+		log_info("stopping: SIG%s", sigabbrev_np((int)info.ssi_signo));
+		loop_stop(app->loop);
+	}
+}
+
+static void on_watchdog(void *userdata)
+{
+	(void)userdata;
+	notify("WATCHDOG=1");
+}
+
+/* Before any thread is made, so that all of them inherit the mask. */
+static int open_signals(struct app *app)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	app->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return app->signals < 0 ? -errno : 0;
+}
+
+static int start_loop(struct app *app)
+{
+	uint64_t watchdog_ns = notify_watchdog_ns();
+	const char *kind, *reason;
+	int r = loop_new(&app->loop);
+
+	if (r < 0) {
+		log_error("neither io_uring nor epoll can be used: %s", strerror(-r));
+		return r;
+	}
+	kind = loop_kind(app->loop, &reason);
+	status_source(app->status, "loop", reason ? SOURCE_DEGRADED : SOURCE_ON, reason, NULL);
+	if (reason)
+		log_info("waiting by %s: %s", kind, reason);
+	r = loop_add_fd(app->loop, app->signals, on_signal, app, &app->signal_source);
+	if (r == 0 && watchdog_ns)
+		r = loop_add_timer(app->loop, MAX(watchdog_ns / 2, 1u), on_watchdog, app,
+				   &app->watchdog);
+	return r;
+}
+
+static void set_sources(struct status *status)
+{
+	status_source(status, "rings", SOURCE_ON, NULL, NULL);
+	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
+	status_source(status, "scheduler", SOURCE_OFF, "not part of this version", NULL);
+	status_source(status, "sampling", SOURCE_OFF, "not part of this version", NULL);
+}
+
+static int start_socket(struct app *app)
+{
+	int fd = notify_listen_fd();
+
+	if (fd < 0 && fd != -ENOENT)
+		return fd;
+	return listen_new(app->loop, &app->config, app->store, app->drain, app->status,
+			  fd < 0 ? -1 : fd, &app->listen);
+}
+
+/* On the store thread. Holding the lock keeps http alive through the call. */
+static void on_committed(void *userdata, const struct batch *batch)
+{
+	struct app *app = userdata;
+
+	pthread_mutex_lock(&app->http_lock);
+	if (app->http)
+		http_committed(&app->http, batch);
+	pthread_mutex_unlock(&app->http_lock);
+}
+
+static void set_http(struct app *app, struct http *http)
+{
+	pthread_mutex_lock(&app->http_lock);
+	app->http = http;
+	pthread_mutex_unlock(&app->http_lock);
+}
+
+static int start_http(struct app *app)
+{
+	struct http_context context = {
+		.config = &app->config,
+		.store = app->store,
+		.drain = app->drain,
+		.status = app->status,
+	};
+	struct http *http;
+	int r;
+
+	context.loop_kind = loop_kind(app->loop, &context.loop_reason);
+	r = http_new(&context, &http);
+	if (r < 0)
+		return r;
+	set_http(app, http);
+	return 0;
+}
+
+static int start(struct app *app)
+{
+	int r = directories_make(&app->config);
+
+	if (r == 0)
+		r = open_signals(app);
+	if (r < 0)
+		return r;
+	app->status = status_new();
+	if (!app->status)
+		return -ENOMEM;
+	set_sources(app->status);
+	r = start_loop(app);
+	if (r == 0)
+		r = store_new(&app->config, on_committed, app, &app->store);
+	if (r == 0)
+		r = drain_new(&app->config, app->store, &app->drain);
+	if (r == 0)
+		r = start_socket(app);
+	return r < 0 ? r : start_http(app);
+}
+
+static void say_ready(const struct app *app)
+{
+	const struct config *config = &app->config;
+	bool v6 = strchr(config->http_address, ':') != NULL;
+	char state[512], url[128];
+
+	snprintf(url, sizeof(url), v6 ? "http://[%s]:%u/" : "http://%s:%u/", config->http_address,
+		 http_port(app->http));
+	fprintf(stderr, "fprofd " FPROF_VERSION ": %s, games at %s, history in %s, %s\n", url,
+		config->socket_path, config->history_dir, loop_kind(app->loop, NULL));
+	snprintf(state, sizeof(state), "READY=1\nSTATUS=%s", url);
+	notify(state);
+}
+
+static void stop(struct app *app)
+{
+	struct http *http = app->http;
+
+	listen_free(app->listen);
+	drain_free(app->drain);
+	set_http(app, NULL);
+	http_free(http);
+	store_free(app->store);
+	if (app->loop) {
+		loop_remove(app->loop, app->watchdog);
+		loop_remove(app->loop, app->signal_source);
+		loop_free(app->loop);
+	}
+	status_free(app->status);
+	if (app->signals >= 0)
+		close(app->signals);
+	config_free(&app->reloaded);
+	config_free(&app->config);
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = {.argc = argc, .argv = argv, .signals = -1};
+	int status, r = config_load(argc, argv, &app.config, &status);
+
+	if (r != 0)
+		return status;
+	if (app.config.verbose)
+		log_set_level(LOG_LEVEL_DEBUG);
+	umask(0077);
+	raise_descriptor_limit();
+	r = start(&app);
+	if (r == 0) {
+		say_ready(&app);
+		r = loop_run(app.loop);
+		notify("STOPPING=1");
+	}
+	if (r < 0)
+		log_error("giving up: %s", strerror(-r));
+	stop(&app);
+	return r < 0 ? exit_status(r) : EXIT_SUCCESS;
+}
