@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A live session as the drain holds it: its memories, tracks, markers, frames, counters, and the
+ * batch that its rows go to. Drain thread only. The modules below it (lane, track, words, frames,
+ * counters) are one machine cut into files: they all work on this structure.
+ *
+ * Errors: -ENOMEM and the like end the session's recording (fault) and nothing else.
+ */
+#ifndef FPROF_DAEMON_LIVE_H
+#define FPROF_DAEMON_LIVE_H
+
+#include "batch.h"
+#include "counters.h"
+#include "frames.h"
+#include "gpu.h"
+#include "lane.h"
+#include "marker_table.h"
+#include "memory.h"
+#include "shm/clock_source.h"
+#include "store.h"
+#include "track.h"
+
+#define LIVE_BUF_WORDS	 8192u		/* copied at a time: 64 KiB */
+#define LIVE_RING_WORDS	 (512u * 1024)	/* a ring's share of a sweep */
+#define LIVE_SWEEP_WORDS (2048u * 1024) /* a session's */
+#define LIVE_LANES_MAX	 16u
+
+struct live {
+	uint64_t id;
+	uint64_t start; /* ticks */
+	enum fprof_clock_kind clock_kind;
+	struct fprof_clock_rate rate;
+	struct control *control;     /* may be NULL */
+	struct store_resume *resume; /* until its memories have come back; may be NULL */
+	struct batch *batch;	     /* where rows go; set by the owner before each call */
+
+	VEC(struct lane *) lanes;
+	struct marker_table markers;
+	struct tracks tracks;
+	struct frames frames;
+	struct counters counters;
+	struct gpu *gpu;
+	int64_t gpu_frame_shift; /* from the marks' sequence to frame numbers */
+
+	uint64_t repaired[REPAIR_KINDS];
+	uint64_t
+		base_update[4]; /* produced, received, stored, overwritten of rings that are gone */
+	uint32_t fill_permille;
+	uint64_t *buf; /* LIVE_BUF_WORDS */
+
+	uint32_t rotate;  /* which lane's rings come first */
+	int64_t swept_to; /* all rings have been read up to here */
+	bool changed;	  /* an update row has to be written */
+	int fault;	  /* 0, or why recording was given up */
+	enum session_state state;
+	char *end_reason;
+};
+
+/* Takes control and resume over, in any case. row stays the caller's. -ENOMEM. */
+int live_new(const struct session_row *row, struct control *control, struct store_resume *resume,
+	     uint32_t max_counters, struct batch *batch, struct live **ret_live);
+void live_free(struct live *s); /* NULL is fine */
+
+/* Takes memory over on success. -EINVAL: another clock than the session's, -ENOSPC: too many. */
+int live_add_memory(struct live *s, struct memory *memory);
+
+struct live_sweep {
+	uint64_t now;		/* the clock before any head is read, ticks */
+	uint64_t grace;		/* events younger than this wait for the next sweep */
+	bool last;		/* the process is gone: all that is there */
+	uint32_t fill_permille; /* out: the fullest ring */
+	uint64_t events;	/* out: received */
+	bool behind;		/* out: shares were used up, there is more */
+};
+/* Reads the rings. An error is remembered in s->fault and the session is left alone from then on.
+ */
+int live_sweep(struct live *s, struct live_sweep *sweep);
+
+/* A clock step was found between two sweeps' clocks (ticks). */
+void live_clock_step(struct live *s, uint64_t from, uint64_t to);
+
+/* Chunks, GPU rows, ledgers and the update: the batch is whole and consistent afterwards. */
+int live_flush(struct live *s);
+
+/* The process is gone and swept: what is open stays so in the last chunks' state. */
+int live_end(struct live *s, enum session_state state, const char *reason);
+
+static inline int64_t live_ticks(const struct live *s, uint64_t ticks)
+{
+	return (int64_t)(ticks - s->start);
+}
+
+#endif
