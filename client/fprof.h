@@ -46,6 +46,7 @@
 #define FPROF_VERSION_MAJOR 0
 #define FPROF_VERSION_MINOR 1
 #define FPROF_VERSION_PATCH 0
+#define FPROF_VERSION_TEXT  "0.1.0"
 
 /*
  * A static marker: what an event is called and where it stands in the source. The macros below make
@@ -241,8 +242,8 @@ FPROF_API void fprof_session_info(const char *key, const char *value);
 /* Pauses (false) and resumes this process's recording; frames are counted on. Takes effect on all
  * threads within a block of their rings (about 500 events). */
 FPROF_API void fprof_recording(bool on);
-/* Who hears of a daemon that came, went or refused. Called on whichever thread finds out, never
- * from a signal handler's event; may be NULL. Set it once, first. */
+/* Who hears of a daemon that came, went or refused; NULL: nobody. Called on whichever thread finds
+ * out, be it in a signal handler's event. Set it once, first. */
 FPROF_API void fprof_set_log(fprof_log_fn fn, void *data);
 /* "0.1.0", static. */
 FPROF_API const char *fprof_version(void);

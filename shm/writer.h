@@ -63,8 +63,11 @@ struct fprof_tls {
 
 extern FPROF_API __thread struct fprof_tls fprof_tls __attribute__((tls_model("initial-exec")));
 
-/* Opens the next block at the counter's now; out of line to keep the inline path small. */
-FPROF_API void fprof_writer_next_block_slow(struct fprof_writer *w) __attribute__((cold));
+/*
+ * Opens the next block at the counter's now; out of line to keep the inline path small. Returns
+ * what `ready` is to be after the event: 0 sends the next event to the slow path.
+ */
+FPROF_API uint32_t fprof_writer_next_block_slow(struct fprof_writer *w) __attribute__((cold));
 
 /*
  * The calling thread's writer. Never kept across a call: a fiber may go on on another thread. On
@@ -138,12 +141,13 @@ static inline void fprof_writer_put(struct fprof_writer *w, const uint64_t *word
 static inline void fprof_put(struct fprof_writer *w, uint64_t top, uint32_t depth)
 {
 	uint64_t pos, now;
+	uint32_t ready = 1;
 
 	FPROF_STORE_RELAXED(&w->ready, 0u);
 	FPROF_FENCE_SIGNAL();
 	pos = FPROF_LOAD_RELAXED(&w->slot->head);
 	if (FPROF_UNLIKELY(pos == w->limit)) {
-		fprof_writer_next_block_slow(w);
+		ready = fprof_writer_next_block_slow(w);
 		pos = FPROF_LOAD_RELAXED(&w->slot->head);
 	}
 	now = fprof_counter();
@@ -151,7 +155,7 @@ static inline void fprof_put(struct fprof_writer *w, uint64_t top, uint32_t dept
 	FPROF_STORE_RELEASE(&w->slot->head, pos + 1);
 	w->depth = depth;
 	FPROF_FENCE_SIGNAL();
-	FPROF_STORE_RELAXED(&w->ready, 1u);
+	FPROF_STORE_RELAXED(&w->ready, ready);
 }
 
 #ifdef __cplusplus

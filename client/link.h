@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The connection to the daemon: a socket for the handshake, and the daemon's control page. */
+#ifndef FPROF_CLIENT_LINK_H
+#define FPROF_CLIENT_LINK_H
+
+#include "fprof/layout.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+
+#define LINK_PATHS	2
+#define LINK_PATH_BYTES 108 /* what a socket address holds, NUL included */
+
+enum link_state {
+	LINK_NONE = 0, /* no daemon; looked for once a second */
+	LINK_PENDING,  /* the hello is sent */
+	LINK_UP,       /* welcomed; the control page is mapped */
+	LINK_OVER,     /* for good: goodbye said, or our descriptors are gone */
+};
+
+struct link {
+	uint32_t busy;	     /* a try-lock around all below */
+	uint32_t state;	     /* enum link_state */
+	uint32_t recording;  /* what the link says: record? */
+	uint32_t gate;	     /* zones with level < gate */
+	uint32_t generation; /* of the control page, as last taken over */
+	uint32_t bye;	     /* say goodbye and stop */
+	uint64_t connects;
+	uint64_t retry_ns; /* no connect() before */
+	uint64_t check_ns; /* no look at the heartbeat before */
+	uint64_t beat_ns;  /* when the heartbeat last moved */
+	uint64_t beat;
+	const struct fprof_control *control;
+	char paths[LINK_PATHS][LINK_PATH_BYTES]; /* where the daemon may listen; "": nowhere */
+	char name[64];				 /* $FPROF_NAME */
+};
+
+/* Takes the environment over. Records at once where `fprof run` asks for it. */
+void link_init(struct link *link);
+/* One look. Returns whether recording, gate or state may have changed. Caller holds link->busy. */
+bool link_poll(struct session *s, uint64_t now_ns);
+/* Says goodbye. Caller holds link->busy. */
+void link_bye(struct session *s);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Frame marks: the places where the library looks around, and where what changed takes effect.
+ *
+ * The mark that ends the last recorded frame is written before the gates close; the one that
+ * precedes the first recorded frame is written after they open. Marks are counted whether or not
+ * they are recorded, so a frame has the same number for the game and for the daemon.
+ *
+ * The main stream belongs to the first thread that marks (for each origin apart) until that thread
+ * ends. Other threads' marks carry the count as it is: the daemon shows how many there were.
+ */
+#include "fprof.h"
+#include "marker.h"
+#include "origin.h"
+#include "session.h"
+#include "thread.h"
+
+#define NO_NUMBER UINT64_MAX
+
+struct mark {
+	uint32_t stream; /* marker, 0: main */
+	enum fprof_origin origin;
+	uint64_t count;
+	uint64_t number; /* the engine's */
+};
+
+static void mark_put(struct session *s, const struct mark *m)
+{
+	uint64_t words[4] = {FPROF_EXT_TOP(FPROF_EXT_MARK, 4),
+			     m->stream | (uint64_t)m->origin << 32, m->count, m->number};
+	struct fprof_writer *w = thread_hold_recording(s);
+
+	if (!w)
+		return;
+	thread_put(s, w, words, 4);
+	thread_release(w);
+}
+
+static void first_mark(struct session *s)
+{
+	if (FPROF_LOAD_RELAXED(&s->marked))
+		return;
+	__atomic_store_n(&s->marked, 1u, __ATOMIC_SEQ_CST);
+	session_gates(s);
+}
+
+static void mark_write(struct session *s, const struct mark *m)
+{
+	bool before = FPROF_LOAD_RELAXED(&s->recording);
+
+	if (before)
+		mark_put(s, m);
+	session_poll(s);
+	first_mark(s);
+	if (!before && FPROF_LOAD_RELAXED(&s->recording))
+		mark_put(s, m);
+}
+
+/* Counts a mark of the main stream by the calling thread. */
+static uint64_t main_count(struct session *s, enum fprof_origin origin)
+{
+	struct fprof_writer *w = thread_writer(s);
+	struct session_marks *marks = &s->marks[origin];
+	uint32_t owner = FPROF_LOAD_RELAXED(&marks->owner);
+	uint32_t serial = w ? w->serial : 0;
+
+	if (!owner && serial &&
+	    __atomic_compare_exchange_n(&marks->owner, &owner, serial, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		owner = serial;
+	if (owner == serial)
+		return FPROF_ADD_RELAXED(&marks->count, UINT64_C(1)) + 1;
+	return FPROF_LOAD_RELAXED(&marks->count);
+}
+
+static void mark_main(enum fprof_origin origin, uint64_t number)
+{
+	struct session *s = session_get();
+	struct mark m = {.origin = origin, .number = number};
+
+	if (!s)
+		return;
+	m.count = main_count(s, origin);
+	mark_write(s, &m);
+}
+
+void client_mark(enum fprof_origin origin)
+{
+	mark_main(origin, NO_NUMBER);
+}
+
+void fprof_frame_mark(void)
+{
+	mark_main(FPROF_ORIGIN_GAME, NO_NUMBER);
+}
+
+void fprof_frame_mark_id(uint64_t number)
+{
+	mark_main(FPROF_ORIGIN_GAME, number);
+}
+
+static void mark_stream(struct session *s, uint32_t stream)
+{
+	struct mark m = {.stream = stream, .origin = FPROF_ORIGIN_GAME, .number = NO_NUMBER};
+
+	if (!stream)
+		return;
+	m.count = FPROF_ADD_RELAXED(&s->stream_marks[stream], UINT64_C(1)) + 1;
+	mark_write(s, &m);
+}
+
+void fprof_frame_mark_named(const char *stream)
+{
+	struct session *s = session_get();
+
+	if (!s)
+		return;
+	if (stream && !*stream)
+		stream = NULL; /* counted like it */
+	mark_stream(s, marker_id_of_name(s, FPROF_MARKER_STREAM, stream));
+}
+
+void fprof_mark_stream_slow(struct fprof_marker *stream)
+{
+	struct session *s = session_get();
+
+	if (s)
+		mark_stream(s, fprof_word_id(marker_top(s, stream)));
+}
+
+uint64_t fprof_frame_number(void)
+{
+	const struct session *s = session_peek();
+	uint64_t game, hook;
+
+	if (!s)
+		return 1;
+	game = FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_GAME].count);
+	hook = FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_HOOK].count);
+	return (game ? game : hook) + 1;
+}
