@@ -16,7 +16,9 @@
 #include "shm/atomic.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 
 typedef uintptr_t (*dlsym_fn)(void *handle, const char *name);
 typedef void *(*dlopen_fn)(const char *file, int mode);
@@ -106,6 +108,16 @@ static uintptr_t dlsym_wrapped(const struct hook *hook, void *handle, const void
 	return found ? (uintptr_t)hook_wrap(hook, (hook_fn)found) : 0;
 }
 
+/* Does the program itself ask, which stands before us? */
+static bool dlsym_asks_program(const void *caller)
+{
+	dladdr_fn addr = (dladdr_fn)real_dlsym(RTLD_NEXT, "dladdr");
+	Dl_info asker, program;
+
+	return addr && addr(caller, &asker) && addr((const void *)getauxval(AT_PHDR), &program) &&
+	       asker.dli_fbase == program.dli_fbase;
+}
+
 struct dlsym_decision {
 	dlsym_fn jump; /* go on there as if nothing had been; NULL: answer */
 	uintptr_t answer;
@@ -118,9 +130,15 @@ struct dlsym_decision dlsym_decide(void *handle, const char *name, const void *c
 {
 	const struct hook *hook = name ? hook_by_name(name) : NULL;
 
-	/* who asks for the next one stands in front of it as we do, and is seen by us already */
-	if (!hook || handle == RTLD_NEXT)
+	if (!hook)
 		return (struct dlsym_decision){.jump = dlsym_find()};
+	/* Who asks for the next one stands in front of it as we do, and is seen by us already. Only
+	 * where we are the next one and the last, the answer is that there is none. */
+	if (handle == RTLD_NEXT) {
+		if (!hook_next_global(hook) && dlsym_asks_program(caller))
+			return (struct dlsym_decision){.answer = real_dlsym(handle, name)};
+		return (struct dlsym_decision){.jump = dlsym_find()};
+	}
 	return (struct dlsym_decision){.answer = dlsym_wrapped(hook, handle, caller)};
 }
 

@@ -7,8 +7,8 @@
  */
 #include "elf.h"
 
+#include <../include/link.h> /* the system's: client/ has a link.h, too */
 #include <elf.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
