@@ -73,7 +73,7 @@ export function openStream(onEvent, onState) {
 			onState(false);
 			timer = setTimeout(connect, RETRY_MS);
 		};
-		for (const name of ['frame', 'frame-update', 'gpu', 'session', 'dropped'])
+		for (const name of ['frame', 'gpu', 'session', 'dropped'])
 			source.addEventListener(name, (event) => onEvent(name, parsed(event.data), event.lastEventId));
 	};
 	connect();

@@ -21,6 +21,7 @@ export class Diagnostics {
 		const { status, session } = this.model;
 		this.part('source-list', status?.sources ?? [], (at, sources) => at.replaceChildren(sourceTable(sources)));
 		this.part('loss-list', lossRows(session), fillNumbers);
+		this.part('refusal-list', refusalRows(status), fillNumbers);
 		this.part('session-facts', sessionRows(session), fillNumbers);
 		this.part('daemon-facts', daemonRows(status), fillNumbers);
 	}
@@ -82,16 +83,35 @@ function sessionRows(session) {
 function daemonRows(status) {
 	if (!status)
 		return [];
-	const { daemon, history, clock, loop } = status;
-	return /** @type {string[][]} */ ([
+	const { daemon, history, clock, loop, state, config } = status;
+	const rows = [
+		['fault', status.fault, 'warn'],
 		['version', status.version],
-		['cpu', percent(daemon?.cpu_percent)],
+		['cpu since it started', percent(daemon?.cpu_percent)],
 		['memory', bytes(daemon?.rss_bytes)],
-		['history', history?.place],
+		['clock', clock ? `${clock.source}, ${(clock.hz / 1e6).toFixed(1)} MHz` : null],
+		['clock error', clock?.error, 'warn'],
+		['loop', loop?.kind],
+		['why not io_uring', loop?.reason],
+		['history', history ? `in ${history.place === 'memory' ? 'memory' : history.directory}` : null],
+		['why there', history?.reason ?? history?.directory_reason],
 		['history used', history ? `${bytes(history.used_bytes)} of ${bytes(history.budget_bytes)}` : null],
-		['clock', typeof clock === 'object' ? [clock?.source ?? clock?.kind, clock?.state].filter(Boolean).join(', ') : clock],
-		['loop', typeof loop === 'object' ? loop?.kind : loop],
-	].filter(([, value]) => value !== null && value !== undefined && value !== ''));
+		['frames evicted', count(history?.evicted_frames)],
+		['lost while storing', history?.events_dropped ? count(history.events_dropped) : null, 'warn'],
+		['permanent storage', state ? (state.ok ? state.directory : `off: ${state.reason}`) : null, state?.ok ? '' : 'warn'],
+		['socket', config?.socket],
+	];
+	return rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
+}
+
+/** @param {any} status */
+function refusalRows(status) {
+	const refusals = status?.refusals ?? [];
+	if (!refusals.length)
+		return [['none', '', '']];
+	const rows = refusals.map((/** @type {any} */ one) => [`pid ${one.pid}`,
+		`${one.reason} (client ${one.client_abi ?? 'unknown'}, daemon ${one.daemon_abi})`, 'warn']);
+	return [...rows, [`${count(refusals.length)} of ${count(status.refusals_total)}`, '', '']];
 }
 
 const DOOM = 'SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy fprof run -- /usr/games/chocolate-doom '

@@ -109,13 +109,13 @@ export class ZonesTable {
 /** @param {(row: ZoneRow) => void} open @returns {import('./table.js').Column<ZoneRow>[]} */
 function zoneColumns(open) {
 	return [
-		{ label: 'Thread', text: (row) => row.track },
+		{ label: 'Thread', whole: true, text: (row) => row.track },
 		{ label: 'Zone', text: (row) => row.zone.name, indent: (row) => row.zone.depth, open },
 		{ label: 'Start', number: true, text: (row) => duration(row.start), order: (row) => row.start },
 		{ label: 'Duration', number: true, text: (row) => duration(row.zone.duration_ns), order: (row) => row.zone.duration_ns },
 		{ label: 'Self', number: true, text: (row) => duration(row.self), order: (row) => row.self },
 		{ label: 'Category', text: (row) => row.zone.category ?? '' },
-		{ label: 'Source', text: (row) => place(row.zone.file, row.zone.line) },
+		{ label: 'Source', whole: true, text: (row) => place(row.zone.file, row.zone.line) },
 		{ label: 'Text or value', text: (row) => [row.zone.text, row.zone.value].filter((one) => one !== null && one !== undefined).join(' ') },
 		{ label: 'Flags', text: (row) => (row.zone.flags ?? []).map(words).join(', ') },
 	];
@@ -140,7 +140,7 @@ export class FrameLists {
 			columns: [
 				{ label: 'Time', number: true, text: (/** @type {any} */ row) => duration(row.at), order: (row) => row.at },
 				{ label: 'Thread', text: (row) => row.threadName },
-				{ label: 'Message', text: (row) => row.text ?? row.name ?? '' },
+				{ label: 'Message', text: (row) => row.text },
 			],
 		});
 	}
@@ -151,7 +151,6 @@ export class FrameLists {
 		this.counters.show(detail?.counters ?? []);
 		this.messages.show((detail?.messages ?? []).map((message) => ({
 			...message,
-			at: message.time_ns - (detail?.frame.begin_ns ?? 0),
 			threadName: names.get(message.thread) ?? String(message.thread ?? ''),
 		})));
 	}

@@ -4,7 +4,7 @@
 import { Card } from './card.js';
 import { Diagnostics, fillWelcome } from './diagnostics.js';
 import { byId, element, setText } from './dom.js';
-import { count, milliseconds } from './format.js';
+import { count, duration, milliseconds } from './format.js';
 import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
@@ -73,7 +73,7 @@ function drawNotes() {
 	const shownFirst = Math.max(first, model.shown.first);
 	const shownLast = Math.min(last, model.shown.last);
 	setText(byId('frames-note', HTMLElement), model.shown.last
-		? `Frames ${count(shownFirst)} to ${count(shownLast)}. Unknown waits are counted as cpu. A column that stands for several frames shows the slowest; ▲ is cut at the top.`
+		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ is cut at the top. Unknown waits count as cpu. A column of several frames shows the slowest.`
 		: 'No frame yet.');
 	const live = session?.state === 'live';
 	const hold = byId('hold', HTMLButtonElement);

@@ -11,12 +11,14 @@ import { decodeView, emptyView, encodeView } from './view.js';
 
 /** @typedef {import('./frames.js').FrameRow} FrameRow */
 
+/** @typedef {{thread: number|string, at: number, text: string}} Message at: ns from the frame's begin */
+
 /**
  * @typedef {object} Detail a frame with all that happened in it
  * @property {FrameRow} frame
  * @property {import('./zones.js').Track[]} tracks
  * @property {any[]} counters
- * @property {any[]} messages
+ * @property {Message[]} messages
  * @property {{thread: number|string, start: number, end: number, events: number}[]} gaps ns from the frame's begin
  * @property {boolean} truncated
  */
@@ -47,8 +49,10 @@ export class Model {
 		this.detail = null;
 		/** Why there is no detail; '' otherwise. */
 		this.problem = '';
-		/** @type {'connecting'|'connected'|'disconnected'} */
+		/** polling: the daemon answers, but gives us no event stream. @type {'connecting'|'connected'|'polling'|'disconnected'} */
 		this.connection = 'connecting';
+		/** Whether the event stream was refused or lost. */
+		this.streamLost = false;
 		/** What the daemon said when it refused us; '' otherwise. */
 		this.refusal = '';
 		/** @type {AbortController|null} */
@@ -108,12 +112,13 @@ export class Model {
 
 	/** @param {boolean} open */
 	onStream(open) {
-		this.setConnection(open ? 'connected' : 'disconnected');
+		this.streamLost = !open;
 		if (open)
-			this.refresh(true);
+			this.setConnection('connected');
+		this.refresh(true);
 	}
 
-	/** @param {'connected'|'disconnected'} state */
+	/** @param {Model['connection']} state */
 	setConnection(state) {
 		if (this.connection === state)
 			return;
@@ -122,7 +127,8 @@ export class Model {
 	}
 
 	poll() {
-		this.refresh(false);
+		// Only frames of the main stream come as events.
+		this.refresh(this.streamLost || (this.view.stream !== null && !this.held));
 		this.cancel('poll');
 		this.later('poll', POLL_MS, () => this.poll());
 	}
@@ -135,7 +141,9 @@ export class Model {
 			this.status = status;
 			this.loaded = true;
 			this.refusal = '';
-			this.changed('sessions', 'status');
+			if (this.streamLost)
+				this.setConnection('polling');
+			this.changed('sessions', 'status', 'connection');
 			await this.adopt(this.choose(), frames);
 		} catch (error) {
 			this.onProblem(error);
@@ -200,7 +208,6 @@ export class Model {
 		const session = String(data?.session ?? id.split(':')[0]);
 		switch (name) {
 		case 'frame':
-		case 'frame-update':
 		case 'gpu':
 			if (session === String(this.session?.id))
 				this.onFrame(name, data);
@@ -218,16 +225,12 @@ export class Model {
 
 	/** @param {string} name @param {any} data */
 	onFrame(name, data) {
-		if (!data || (data.stream ?? 'main') !== (this.view.stream ?? 'main'))
+		if (!data || this.view.stream !== null)
 			return;
-		const known = this.ring.get(data.frame);
-		if (data.wall_ns !== undefined)
-			this.ring.put(data);
-		else if (known)
-			this.ring.put({ ...known, ...data });
+		this.ring.put(data);
 		this.changed('frames');
 		this.later('numbers', NUMBERS_MS, () => this.changed('numbers'));
-		if (name !== 'frame' && data.frame === this.view.frame)
+		if (name === 'gpu' && data.frame === this.view.frame)
 			this.later('detail', SETTLE_MS, () => this.loadDetail());
 	}
 
@@ -457,7 +460,12 @@ export function detailOf(answer) {
 		frame: answer,
 		tracks: withGpuSpans(answer.threads ?? [], answer.gpu_spans ?? []).map((thread) => buildTrack(thread, origin)),
 		counters: answer.counters ?? [],
-		messages: answer.messages ?? [],
+		messages: (answer.messages ?? []).map((/** @type {any} */ one) => ({
+			thread: one.thread,
+			at: one.time_ns - origin,
+			text: one.text === null || one.text === undefined ? `${one.name ?? 'unnamed'} (instant)`
+				: one.name ? `${one.name}: ${one.text}` : one.text,
+		})),
 		gaps: (answer.gaps ?? []).map((/** @type {any} */ gap) => ({
 			thread: gap.thread,
 			start: gap.begin_ns - origin,

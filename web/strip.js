@@ -231,7 +231,6 @@ export class Strip {
 			}
 			this.label(context, label, x, y);
 		});
-		this.label(context, `top ${duration(this.scale)}`, plot.width - 74, plot.top - 8);
 	}
 
 	/** Text on a plate of the page's colour. @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y */

@@ -11,6 +11,7 @@ import { count } from './format.js';
  * @property {string} label
  * @property {(row: R) => string} text
  * @property {(row: R) => number|string} [order] sorts by this; without it by the text
+ * @property {boolean} [whole] never broken into lines
  * @property {boolean} [number] aligned right, sorted largest first
  * @property {(row: R) => number} [indent] steps of nesting
  * @property {(row: R) => void} [open] the cell is a button that does this
@@ -133,6 +134,8 @@ export class Table {
 			const cell = element('td');
 			if (column.number)
 				cell.className = 'number';
+			if (column.whole)
+				cell.classList.add('whole');
 			const steps = Math.min(12, column.indent?.(row) ?? 0);
 			if (steps)
 				cell.classList.add(`in-${steps}`);

@@ -17,6 +17,7 @@ const RULER = 22;
 const TITLE = 19;
 const ROW = 18;
 const TRACK_GAP = 6;
+const MARK = 5; // half of a message's mark
 const FONT = '12px system-ui, sans-serif';
 
 /** @typedef {{track: Track, top: number, height: number}} Placed */
@@ -125,10 +126,15 @@ export class Timeline {
 		this.box.scrollTop = scroll + y - event.clientY;
 	}
 
-	/** What is under the pointer. @param {MouseEvent} event */
-	hit(event) {
+	/** The track under the pointer, and how far down. @param {MouseEvent} event */
+	trackAt(event) {
 		const y = event.clientY - this.canvas.getBoundingClientRect().top + this.box.scrollTop;
-		const placed = this.placed.find(({ top, height }) => y >= top && y < top + height);
+		return { y, placed: this.placed.find(({ top, height }) => y >= top && y < top + height) };
+	}
+
+	/** The zones under the pointer. @param {MouseEvent} event */
+	hit(event) {
+		const { y, placed } = this.trackAt(event);
 		const row = placed?.track.rows[Math.floor((y - placed.top - TITLE) / ROW)];
 		if (!placed || !row || y < placed.top + TITLE)
 			return null;
@@ -143,10 +149,13 @@ export class Timeline {
 	/** @param {MouseEvent} event */
 	hover(event) {
 		const found = this.hit(event);
-		if (!found) {
+		const messages = found ? [] : this.messagesAt(event);
+		if (messages.length)
+			showTip(messages.slice(0, 8).map((one) => one.text), event.clientX, event.clientY);
+		else if (!found)
 			hideTip();
+		if (!found)
 			return;
-		}
 		let longest = found.first;
 		for (let at = found.first; at < found.first + found.count; at++) {
 			if (found.row.end[at] - found.row.start[at] > found.row.end[longest] - found.row.start[longest])
@@ -156,6 +165,18 @@ export class Timeline {
 		if (found.count > 1)
 			lines.push(`and ${found.count - 1} more here, too small to tell apart: zoom in`);
 		showTip(lines, event.clientX, event.clientY);
+	}
+
+	/** The messages whose marks are under the pointer. @param {MouseEvent} event */
+	messagesAt(event) {
+		const { y, placed } = this.trackAt(event);
+		if (!placed || y >= placed.top + TITLE)
+			return [];
+		const { t0, t1 } = this.view();
+		const slack = ((t1 - t0) / this.canvas.clientWidth) * MARK;
+		const time = this.timeAt(event);
+		return (this.model.detail?.messages ?? []).filter((one) =>
+			one.thread === placed.track.thread.id && Math.abs(one.at - time) <= slack);
 	}
 
 	/** @param {MouseEvent} event */
@@ -224,7 +245,9 @@ export class Timeline {
 			const x = Math.round(((time - view.t0) / span) * width);
 			context.fillStyle = colours.muted;
 			context.fillRect(x, RULER - 8, 1, 6);
-			context.fillText(time === 0 ? '0' : duration(time), x + 4, RULER / 2 - 1);
+			const label = time === 0 ? '0' : duration(time);
+			if (x + 4 + context.measureText(label).width < width)
+				context.fillText(label, x + 4, RULER / 2 - 1);
 		}
 	}
 
@@ -243,6 +266,9 @@ export class Timeline {
 			const x1 = ((gap.end - view.t0) / (view.t1 - view.t0)) * width;
 			hatch(context, x0, y + TITLE, Math.max(3, x1 - x0), height - TITLE - TRACK_GAP, colours.bad);
 		}
+		context.fillStyle = colours.select;
+		for (const one of detail.messages.filter(({ thread }) => thread === track.thread.id))
+			drawMark(context, ((one.at - view.t0) / (view.t1 - view.t0)) * width, y + TITLE / 2);
 		context.fillStyle = colours.text;
 		context.textAlign = 'left';
 		context.font = `600 ${FONT}`;
@@ -332,6 +358,16 @@ function tear(context, x, y, inward) {
 		context.lineTo(x + inward * 4, top + (ROW - 2) / 8);
 		context.lineTo(x, top + (ROW - 2) / 4);
 	}
+	context.fill();
+}
+
+/** A message's mark: a diamond. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y */
+function drawMark(context, x, y) {
+	context.beginPath();
+	context.moveTo(x, y - MARK);
+	context.lineTo(x + MARK, y);
+	context.lineTo(x, y + MARK);
+	context.lineTo(x - MARK, y);
 	context.fill();
 }
 

@@ -8,7 +8,15 @@ import { lossTotals } from './losses.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-const CONNECTION = { connecting: '○ connecting…', connected: '● connected', disconnected: '✖ disconnected' };
+const CONNECTION = {
+	connecting: { text: '○ connecting…', why: '' },
+	connected: { text: '● connected', why: '' },
+	polling: { text: '▲ no live stream', why: 'The daemon answers but gives no event stream; frames are read every two seconds.' },
+	disconnected: {
+		text: '✖ disconnected',
+		why: 'The daemon does not answer. The page tries again every second; what is shown is what it last said.',
+	},
+};
 
 export class TopBar {
 	/** @param {Model} model */
@@ -42,9 +50,9 @@ export class TopBar {
 	drawConnection() {
 		const at = byId('connection', HTMLElement);
 		const { connection, refusal } = this.model;
-		setText(at, refusal ? '✖ refused' : CONNECTION[connection]);
-		at.title = refusal || (connection === 'disconnected'
-			? 'The daemon does not answer. The page tries again every second; what is shown is what it last said.' : '');
+		setText(at, refusal ? '✖ refused' : CONNECTION[connection].text);
+		at.title = refusal || CONNECTION[connection].why;
+		setText(byId('trouble', HTMLElement), at.title);
 		at.className = `connection ${refusal ? 'disconnected' : connection}`;
 		document.body.classList.toggle('disconnected-page', connection === 'disconnected');
 	}
@@ -83,8 +91,8 @@ export class TopBar {
 function fillSelect(select, options, chosen) {
 	options.forEach(([value, text], at) => {
 		const option = select.options[at] ?? select.appendChild(element('option'));
-		if (option.value !== value)
-			option.value = value;
+		if (option.getAttribute('value') !== value)
+			option.setAttribute('value', value);
 		setText(option, text);
 	});
 	while (select.options.length > options.length)

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// The page, as a user has it: the real daemon, real games under it, the system's Chromium in front of it. The steps build
+// on each other, as a visit does. FPROF_SHOTS=DIR keeps the screenshots.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import test from 'node:test';
+
+import { count, duration, milliseconds } from '../../web/format.js';
+import { KEYS } from '../../web/keys.js';
+import { BUILD, CHROMIUM, ROOT, World, have, openBrowser, until } from './world.mjs';
+
+const DOOM = '/usr/games/chocolate-doom';
+const WAD = '/usr/share/games/doom/freedoom1.wad';
+const DOOM_FRAMES = 1281; // what `-timedemo demo3` draws, every time
+const require = createRequire(import.meta.url);
+
+function missing() {
+	if (!have(CHROMIUM))
+		return `no browser: ${CHROMIUM} is not there`;
+	const program = ['fprofd', 'fprof', 'libfprof.so', 'libfprof-preload.so'].find((name) => !have(path.join(BUILD, name)));
+	return program ? `not built: ${path.join(BUILD, program)}` : false;
+}
+
+/** All that axe finds, as readable lines. */
+async function axe(page) {
+	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+	const { violations } = await page.evaluate(() => globalThis.axe.run());
+	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
+}
+
+const hashOf = async (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
+
+/** How many pixels of a canvas are of each colour that the style sheet names so. */
+function pixelsOf(page, canvas, names) {
+	return page.evaluate(([id, wanted]) => {
+		const at = document.getElementById(id);
+		const { data } = at.getContext('2d').getImageData(0, 0, at.width, at.height);
+		const style = getComputedStyle(document.documentElement);
+		const keys = wanted.map((name) => parseInt(style.getPropertyValue(name).trim().slice(1), 16));
+		const counts = keys.map(() => 0);
+		for (let i = 0; i < data.length; i += 4) {
+			const found = data[i + 3] ? keys.indexOf((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]) : -1;
+			if (found >= 0)
+				counts[found]++;
+		}
+		return counts;
+	}, [canvas, names]);
+}
+
+/** A list of numbers as an object from label to value. */
+function numbersOf(page, id) {
+	return page.evaluate((list) => {
+		const terms = [...document.querySelectorAll(`#${list} dt`)];
+		return Object.fromEntries(terms.map((term) => [term.textContent, term.nextElementSibling.textContent]));
+	}, id);
+}
+
+/** The text of all cells of a table beside a canvas. */
+async function tableOf(page, id) {
+	if (!await page.evaluate((name) => document.getElementById(name).open, id))
+		await page.click(`#${id} > summary`);
+	const more = page.locator(`#${id} .table-foot button`);
+	if (await more.isVisible())
+		await more.click();
+	return page.evaluate((name) => [...document.querySelectorAll(`#${name} tbody tr`)]
+		.map((row) => [...row.children].map((cell) => cell.textContent)), id);
+}
+
+test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
+	const { chromium } = await import('playwright-core');
+	const world = await World.make();
+	let browser;
+	t.after(async () => {
+		await browser?.context.close();
+		await world.close();
+	});
+	await world.startDaemon();
+	browser = await openBrowser(chromium, world);
+	const { page, faults } = browser;
+	const shot = (name, options) => page.screenshot({ path: world.shot(name), ...options });
+	const text = (selector) => page.locator(selector).textContent();
+
+	await t.test('a first visit shows how to start a game', async () => {
+		await page.goto(world.url);
+		await page.waitForSelector('#welcome:not([hidden])');
+		assert.match(await text('#welcome'), /fprof run -- \.\/game/);
+		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
+		assert.equal(await page.locator('#work').isVisible(), false);
+		const rows = await page.locator('#source-list tbody tr').count();
+		assert.equal(rows, (await world.api('/status')).sources.length);
+		await shot('first-visit');
+		assert.deepEqual(await axe(page), []);
+	});
+
+	let session;
+	const noDoom = have(DOOM) && have(WAD) ? false : 'chocolate-doom or freedoom is not installed';
+	await t.test('a game that ran shows with the frames that it drew', { skip: noDoom }, async () => {
+		const run = await world.play([DOOM, '-iwad', WAD, '-timedemo', 'demo3', '-nosound', '-nogui'],
+			{ SDL_VIDEODRIVER: 'dummy', SDL_AUDIODRIVER: 'dummy', HOME: world.dir });
+		assert.equal(run.code, 255, run.text);
+		session = await world.ended('chocolate-doom');
+		assert.equal(session.frames_total, DOOM_FRAMES);
+		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(DOOM_FRAMES));
+		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom \(pid \d+\) #\d+$/);
+		assert.equal(await text('#kept'), `${count(session.frames_retained)} of ${count(DOOM_FRAMES)}`);
+	});
+
+	await t.test('the strip draws the frames, and its table says the same as the API', { skip: noDoom }, async () => {
+		await page.waitForFunction(() => document.getElementById('timeline-note').textContent !== '');
+		const [cpu, line] = await pixelsOf(page, 'strip', ['--hold-cpu', '--line']);
+		assert.ok(cpu > 2000, `${cpu} pixels of cpu`);
+		assert.ok(line > 1000, `${line} pixels of the base line`);
+		const rows = await tableOf(page, 'frames-table');
+		const numbers = rows.map((row) => Number(row[0].replaceAll(',', '')));
+		const { frames } = await world.api(`/sessions/${session.id}/frames?from=${numbers.at(-1)}&to=${numbers[0]}`);
+		assert.deepEqual(rows.map((row) => row.slice(0, 3)), frames.reverse().map((frame) =>
+			[count(frame.frame), milliseconds(frame.wall_ns), milliseconds(frame.cpu_ns)]));
+		await page.click('#frames-table > summary');
+	});
+
+	await t.test('the slowest frame shows with its numbers and zones', { skip: noDoom }, async () => {
+		const slowest = await world.api(`/sessions/${session.id}/frames/slowest`);
+		await page.keyboard.press('x');
+		await page.waitForFunction((frame) => location.hash.includes(`frame=${frame}`), slowest.frame);
+		const numbers = await numbersOf(page, 'card-frame');
+		assert.equal(numbers.Frame, count(slowest.frame));
+		assert.equal(numbers.Wall, milliseconds(slowest.wall_ns));
+		assert.equal(numbers.Cpu, milliseconds(slowest.cpu_ns));
+		assert.equal(numbers.Gpu, milliseconds(slowest.gpu_ns));
+		for (const wait of ['gpu', 'present', 'cap'])
+			assert.equal(numbers[`Wait: ${wait}`], milliseconds(slowest.wait_ns[wait]));
+		assert.equal(numbers.Events, count(slowest.events));
+		const zones = slowest.threads.flatMap((thread) => thread.zones);
+		assert.ok(zones.length > 0, 'the slowest frame has zones');
+		const rows = await tableOf(page, 'zones-table');
+		assert.deepEqual(rows.map((row) => [row[1], row[2], row[3]]), zones.map((zone) =>
+			[zone.name, duration(zone.start_ns - slowest.begin_ns), duration(zone.duration_ns)]));
+		await shot('slowest-frame');
+		await shot('whole-page', { fullPage: true });
+		await page.click('#zones-table > summary');
+	});
+
+	await t.test('keys step, zoom, hold and clear; the address holds the view', { skip: noDoom }, async () => {
+		const from = Number((await hashOf(page)).get('frame'));
+		const waitFrame = (frame) => page.waitForFunction((n) =>
+			new URLSearchParams(location.hash.slice(1)).get('frame') === String(n), frame);
+		await page.locator('#strip').focus();
+		await page.keyboard.press('[');
+		await waitFrame(from - 1);
+		await page.keyboard.press(']');
+		await waitFrame(from);
+		await page.keyboard.press('ArrowLeft');
+		await waitFrame(from - 1);
+		await page.keyboard.press('Shift+ArrowRight');
+		assert.equal((await hashOf(page)).get('range'), `${from - 1}-${from}`);
+		await page.keyboard.press('w');
+		await page.waitForFunction(() => location.hash.includes('zoom='));
+		const address = page.url();
+		await page.keyboard.press('f');
+		await page.waitForFunction(() => !location.hash.includes('zoom='));
+		await page.keyboard.press('Escape');
+		assert.equal((await hashOf(page)).get('range'), null);
+		await page.goto('about:blank');
+		await page.goto(address);
+		await page.waitForFunction((frame) => document.querySelector('#card-frame dd').textContent === frame, count(from - 1));
+		assert.equal(page.url(), address);
+		assert.match(await text('#range-title'), new RegExp(`^Range ${count(from - 1)} to ${count(from)}$`));
+	});
+
+	await t.test('the help lists every key of the table', async () => {
+		await page.keyboard.press('?');
+		assert.equal(await page.locator('#help').isVisible(), true);
+		assert.equal(await page.locator('#help tbody tr').count(), KEYS.length);
+		await page.keyboard.press('Escape');
+		assert.equal(await page.locator('#help').isVisible(), false);
+	});
+
+	const hostile = await startHostile(world);
+	await t.test('a live game is followed, and a selection is not stolen', async () => {
+		const live = await until('the game is live', async () =>
+			(await world.api('/sessions')).sessions.find((one) => one.state === 'live' && one.frames_total > 20));
+		await page.waitForFunction((id) => [...document.querySelectorAll('#session option')].some((one) => one.value === id), String(live.id));
+		await page.selectOption('#session', String(live.id));
+		await page.waitForFunction(() => document.getElementById('hold').textContent === 'Following the newest');
+		const newest = () => page.evaluate(() => Number(document.getElementById('strip').getAttribute('aria-valuemax')));
+		await page.locator('#strip').focus();
+		await page.keyboard.press('End');
+		await page.waitForFunction(() => location.hash.includes('frame='));
+		const frame = (await hashOf(page)).get('frame');
+		await page.waitForFunction(() => document.getElementById('timeline-note').textContent.startsWith('Frame '));
+		const before = await numbersOf(page, 'card-frame');
+		await until('600 frames and 50 more', async () => (await newest()) > Math.max(600, Number(frame)) + 50);
+		assert.equal((await hashOf(page)).get('frame'), frame);
+		assert.deepEqual(await numbersOf(page, 'card-frame'), before);
+		await page.keyboard.press('Space');
+		await page.waitForFunction(() => document.getElementById('hold').getAttribute('aria-pressed') === 'true');
+		const held = await newest();
+		const total = (await world.api(`/sessions/${live.id}`)).frames_total;
+		await until('more frames', async () => (await world.api(`/sessions/${live.id}`)).frames_total > total + 20);
+		assert.equal(await newest(), held);
+		await page.keyboard.press('Space');
+	});
+
+	await t.test('names that are markup are shown and do nothing', async () => {
+		const rows = await tableOf(page, 'zones-table');
+		assert.ok(rows.some((row) => row[1] === '<img src=x onerror="document.title=\'broken\'">'), JSON.stringify(rows));
+		assert.ok(rows.some((row) => row[0].startsWith('<b>main</b>')));
+		assert.match(await text('#messages'), /<a href="javascript:0">message<\/a>/);
+		assert.match(await text('#counters'), /<u>counter<\/u>/);
+		await page.waitForFunction(() => document.getElementById('session-facts').textContent.includes('<i>key</i>'));
+		assert.equal(await page.title(), 'fprof');
+		assert.equal(await page.locator('img, svg, main b, main u, main i, main a, body script').count(), 0);
+		await shot('hostile-names', { fullPage: true });
+	});
+
+	await t.test('axe finds nothing, in light, dark and forced colours', async () => {
+		await page.click('#frames-table > summary');
+		for (const media of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }]) {
+			await page.emulateMedia(media);
+			await shot(`view-${Object.values(media)[0]}`);
+			assert.deepEqual(await axe(page), []);
+		}
+		await page.emulateMedia({ forcedColors: 'none', colorScheme: 'light' });
+		assert.deepEqual(faults, []);
+	});
+
+	await t.test('a daemon that goes is missed, and found again', async () => {
+		await world.stopDaemon();
+		await page.waitForFunction(() => document.getElementById('connection').textContent === '✖ disconnected');
+		assert.match(await text('#trouble'), /does not answer/);
+		await shot('disconnected');
+		await world.startDaemon();
+		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
+		await until('the game is recorded again', async () =>
+			(await world.api('/sessions')).sessions.some((one) => one.state === 'live'));
+		const other = faults.filter((fault) => !/net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)/.test(fault));
+		assert.deepEqual(other, []);
+	});
+	hostile.stdin.end();
+	await hostile.done;
+});
+
+/** Builds and starts the game whose names are markup. */
+async function startHostile(world) {
+	const program = path.join(world.dir, 'hostile');
+	const compiler = world.spawn(process.env.CC ?? 'cc', ['-std=c11', `-I${ROOT}`, `-I${path.join(ROOT, 'client')}`, '-o', program,
+		path.join(ROOT, 'tests/browser/hostile.c'), `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`]);
+	const { code } = await compiler.done;
+	assert.equal(code, 0, compiler.text);
+	return world.spawn(program, []);
+}
