@@ -33,7 +33,7 @@ struct gpu_span {
 	uint64_t frame, submission, fence;
 };
 /* Returns false when the span was dropped as impossible (end before begin, end = 0, longer than 60 s,
- * unknown queue): counted by the caller as REPAIR_GPU_DROPPED. */
+ * unknown queue), as too late for its frame, or for want of room: counted by the caller as REPAIR_GPU_DROPPED. */
 bool gpu_span(struct gpu *gpu, const struct gpu_span *span, int64_t arrival_ns);
 void gpu_dropped(struct gpu *gpu, uint32_t queue, uint64_t frame, uint64_t count);
 /* A frame of the main stream closed on the CPU side: rows for older ones may become final. */
