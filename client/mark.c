@@ -128,6 +128,24 @@ void fprof_mark_stream_slow(struct fprof_marker *stream)
 		mark_stream(s, fprof_word_id(marker_top(s, stream)));
 }
 
+bool client_has_marked(void)
+{
+	const struct session *s = session_peek();
+
+	return s && FPROF_LOAD_RELAXED(&s->marked);
+}
+
+bool client_marks_here(void)
+{
+	const struct session *s = session_peek();
+	uint32_t serial = fprof_tls.writer->serial;
+
+	if (!s || !serial)
+		return false;
+	return serial == FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_GAME].owner) ||
+	       serial == FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_HOOK].owner);
+}
+
 uint64_t fprof_frame_number(void)
 {
 	const struct session *s = session_peek();

@@ -24,12 +24,10 @@ struct record_thread {
 	const struct hook *hook; /* of the outermost call under way, NULL: none */
 	const void *frame;
 	fprof_scope zone;
-	bool marks; /* it has shown a frame */
 };
 
 static __thread struct record_thread record_thread __attribute__((tls_model("initial-exec")));
 
-static uint32_t presented; /* 1 once any thread has presented */
 static uint32_t unhooked_said;
 
 /* Before anything can be recorded: this memory, if there is to be one, is the hook's. */
@@ -48,13 +46,13 @@ static bool record_stale(const struct record_thread *thread, const struct hook *
 	return thread->hook->kind == HOOK_SLEEP && hook->kind != HOOK_SLEEP;
 }
 
-static bool record_wanted(const struct record_thread *thread, enum hook_kind kind)
+static bool record_wanted(enum hook_kind kind)
 {
 	if (kind == HOOK_PRESENT)
 		return true;
 	if (kind == HOOK_SLEEP)
-		return thread->marks;
-	return FPROF_LOAD_RELAXED(&presented);
+		return client_marks_here();
+	return client_has_marked();
 }
 
 void record_enter(struct record_scope *ret_scope, const struct hook *hook, const void *frame)
@@ -70,7 +68,7 @@ void record_enter(struct record_scope *ret_scope, const struct hook *hook, const
 	}
 	ret_scope->outermost = !thread->hook;
 	if (ret_scope->outermost) {
-		thread->zone = record_wanted(thread, hook->kind) ? fprof_zone_begin(hook->zone) : 0;
+		thread->zone = record_wanted(hook->kind) ? fprof_zone_begin(hook->zone) : 0;
 		thread->frame = frame;
 		thread->hook = hook;
 	}
@@ -88,11 +86,8 @@ void record_leave(const struct record_scope *scope, bool shown)
 		fprof_zone_end(thread->zone);
 		thread->hook = NULL;
 	}
-	if (scope->hook->kind == HOOK_PRESENT && shown) {
-		thread->marks = true;
-		FPROF_STORE_RELAXED(&presented, 1u);
+	if (scope->hook->kind == HOOK_PRESENT && shown)
 		client_mark(FPROF_ORIGIN_HOOK);
-	}
 	errno = saved;
 }
 

@@ -136,7 +136,8 @@ check vulkan_results_and_arguments "$loaded" vulkan_results "$OUT" -- \
 	'1 ^begin .*kind=2 name=vkAcquireNextImageKHR' '1 ^begin .*kind=1 name=vkWaitForFences'
 check hook_and_library_are_one_memory "$OUT/instrumented" -- \
 	'1 ^memory ' '4 ^mark .*origin=1 stream=main' '4 ^mark .*origin=2 stream=main' \
-	'4 ^begin .*depth=0 kind=0 name=tick' '4 ^begin .*depth=1 kind=2 name=SDL_GL_SwapWindow' '1 ^thread '
+	'4 ^begin .*depth=0 kind=0 name=tick' '4 ^begin .*depth=1 kind=2 name=SDL_GL_SwapWindow' \
+	'4 ^begin .*depth=1 kind=3 name=nanosleep' '1 ^thread '
 games=2 check hook_and_static_library_do_not_mix "$OUT/instrumented_static" -- \
 	'1 ^memory .*origin=1' '1 ^memory .*origin=2' '1 ^total marks.game=4 marks.hook=0' \
 	'1 ^total marks.game=0 marks.hook=4'
