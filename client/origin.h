@@ -12,8 +12,8 @@ void client_origin_set(enum fprof_origin origin);
 /* fprof_frame_mark() by the hook. The two origins count apart; the daemon chooses. */
 void client_mark(enum fprof_origin origin);
 
-/* Has this process marked a frame, whoever did? Does the main stream (either's) belong to the calling
- * thread? Any thread; neither makes a session. */
+/* Has this process marked a frame, whoever did? Does the main stream (either's) belong to the
+ * calling thread? Any thread; neither makes a session. */
 bool client_has_marked(void);
 bool client_marks_here(void);
 
