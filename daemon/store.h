@@ -78,5 +78,12 @@ void store_health(struct store *store, struct store_health *ret_health);
 
 /* Where history readers open it: a path or URI valid until generation changes. Copies into path. */
 uint64_t store_location(struct store *store, char *path, size_t size, bool *ret_is_uri);
+/* Held around every use of a connection to store_location, from asking for it on: the history is not
+ * moved meanwhile, nor written when it is in memory. Keep it short; not recursive. */
+void store_read_lock(struct store *store);
+void store_read_unlock(struct store *store);
+
+/* Tries now what is tried every 5 s while history or state are not on disk. Returns at once. */
+void store_retry(struct store *store);
 
 #endif

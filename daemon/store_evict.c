@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Eviction moves one point per session forward: evicted_before. Events that end before it go, with the
+ * counters, GPU spans and gaps of the frames that began before it; frames keep their rows for EVICT_FRAME_ROWS
+ * more. Readers tell evicted frames by streams.events_from, the first frame that began at or after
+ * that point. The point is the begin of the oldest frame that keeps its events, or, when bytes are short, the
+ * end of as many of the oldest chunks as it takes.
+ *
+ * The newest chunk of a track that has been silent since stays while the track lives (session->kept):
+ * a zone may be open in it that touches every frame up to now. It goes when the track speaks again, and when
+ * bytes are short and nothing else is left.
+ *
+ * Freed pages are used again; the file never shrinks and never grows past its budget.
+ */
+#include "store_evict.h"
+
+#include "sql.h"
+#include "util.h"
+
+#include <errno.h>
+
+#define SWEEP_EVERY 64 /* evictions between looks for tracks of threads that are long gone */
+
+enum statement {
+	ST_PAGES,
+	ST_FREE,
+	ST_PAGE_SIZE,
+	ST_FRAME_T0,
+	ST_OLDEST,
+	ST_CHUNKS,
+	ST_NEWER,
+	ST_ALIVE,
+	ST_CHUNK_DELETE,
+	ST_FIRST_FROM,
+	ST_STREAM_FROM,
+	ST_COUNTERS_DELETE,
+	ST_SPANS_DELETE,
+	ST_GAPS_DELETE,
+	ST_FRAMES_DELETE,
+	ST_GPUS_DELETE,
+	ST_TRACKS_DELETE,
+	STATEMENTS
+};
+
+static const char *const texts[STATEMENTS] = {
+	[ST_PAGES] = "PRAGMA page_count",
+	[ST_FREE] = "PRAGMA freelist_count",
+	[ST_PAGE_SIZE] = "PRAGMA page_size",
+	[ST_FRAME_T0] = "SELECT t0 FROM frames WHERE session=? AND stream=0 AND frame>=? "
+			"ORDER BY frame LIMIT 1",
+	[ST_OLDEST] = "SELECT t1, length(data) FROM chunks WHERE session=? AND t1>=? "
+		      "ORDER BY t1",
+	[ST_CHUNKS] = "SELECT id, t1, track, lane, length(data) FROM chunks "
+		      "WHERE session=? AND t1>=? AND t1<? ORDER BY t1",
+	[ST_NEWER] = "SELECT 1 FROM chunks WHERE session=? AND track=? AND lane=? "
+		     "AND (t1, id) > (?, ?) LIMIT 1",
+	[ST_ALIVE] = "SELECT end_ticks IS NULL FROM tracks WHERE session=? AND track=?",
+	[ST_CHUNK_DELETE] = "DELETE FROM chunks WHERE id=?",
+	[ST_FIRST_FROM] = "SELECT frame FROM frames WHERE session=? AND stream=? AND frame>=? "
+			  "AND t0>=? ORDER BY frame LIMIT 1",
+	[ST_STREAM_FROM] = "UPDATE streams SET events_from=? WHERE session=? AND stream=?",
+	[ST_COUNTERS_DELETE] = "DELETE FROM frame_counters WHERE session=? AND stream=? "
+			       "AND frame<?",
+	[ST_SPANS_DELETE] = "DELETE FROM gpu_spans WHERE session=? AND frame<?",
+	[ST_GAPS_DELETE] = "DELETE FROM gaps WHERE session=? AND t1<?",
+	[ST_FRAMES_DELETE] = "DELETE FROM frames WHERE session=? AND stream=? AND frame<=?",
+	[ST_GPUS_DELETE] = "DELETE FROM frame_gpus WHERE session=? AND frame<=?",
+	[ST_TRACKS_DELETE] = "DELETE FROM tracks WHERE session=?1 AND end_ticks<?2 AND track NOT IN "
+			     "(SELECT track FROM streams WHERE session=?1)",
+};
+
+/* A chunk that is about to go. */
+struct candidate {
+	int64_t id, t1;
+	uint32_t track, lane;
+	uint64_t bytes;
+};
+
+struct evictor {
+	sqlite3 *db;
+	struct stored_sessions *sessions;
+	sqlite3_stmt *statements[STATEMENTS];
+	VEC(struct candidate) candidates;
+};
+
+int evictor_new(sqlite3 *db, struct stored_sessions *sessions, struct evictor **ret_evictor)
+{
+	struct evictor *e = calloc(1, sizeof(*e));
+	size_t i;
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	e->db = db;
+	e->sessions = sessions;
+	for (i = 0; i < STATEMENTS; i++) {
+		r = sql_prepare(db, texts[i], &e->statements[i]);
+		if (r < 0) {
+			evictor_free(e);
+			return r;
+		}
+	}
+	*ret_evictor = e;
+	return 0;
+}
+
+void evictor_free(struct evictor *evictor)
+{
+	size_t i;
+
+	if (!evictor)
+		return;
+	for (i = 0; i < STATEMENTS; i++)
+		sqlite3_finalize(evictor->statements[i]);
+	VEC_FREE(&evictor->candidates);
+	free(evictor);
+}
+
+int evictor_used(struct evictor *evictor, uint64_t *ret_bytes)
+{
+	int64_t pages = 0, unused = 0, size = 0;
+	int r = sql_int_of(evictor->statements[ST_PAGES], &pages);
+
+	if (r >= 0)
+		r = sql_int_of(evictor->statements[ST_FREE], &unused);
+	if (r >= 0)
+		r = sql_int_of(evictor->statements[ST_PAGE_SIZE], &size);
+	if (r < 0)
+		return r;
+	*ret_bytes = (uint64_t)((pages - unused) * size);
+	return 0;
+}
+
+/* Runs a statement whose parameters are all integers. */
+static int run_ints(struct evictor *e, enum statement which, const int64_t *values, size_t count)
+{
+	struct sql_binder b = sql_bind(e->statements[which]);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		bind_int(&b, values[i]);
+	return sql_run(&b);
+}
+
+/* The same for one that answers an integer: 1, 0 (no row), -errno. */
+static int ask_ints(struct evictor *e, enum statement which, const int64_t *values, size_t count,
+		    int64_t *ret_value)
+{
+	struct sql_binder b = sql_bind(e->statements[which]);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		bind_int(&b, values[i]);
+	return sql_int_of(b.stmt, ret_value);
+}
+
+static int find_candidates(struct evictor *e, const struct stored_session *s, int64_t before)
+{
+	_cleanup_reset_ sqlite3_stmt *stmt = e->statements[ST_CHUNKS];
+	struct sql_binder b = sql_bind(stmt);
+	int r;
+
+	bind_uint(&b, s->id);
+	bind_int(&b, s->scan_from);
+	bind_int(&b, before);
+	e->candidates.count = 0;
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		struct candidate c;
+
+		c.id = row_int(&row);
+		c.t1 = row_int(&row);
+		c.track = row_u32(&row);
+		c.lane = row_u32(&row);
+		c.bytes = row_uint(&row);
+		if (VEC_PUSH(&e->candidates, c) < 0)
+			return -ENOMEM;
+	}
+	return r;
+}
+
+/* Is it the newest chunk of a track that lives? 1, 0, -errno. */
+static int must_stay(struct evictor *e, const struct stored_session *s, const struct candidate *c)
+{
+	int64_t newer[] = {(int64_t)s->id, c->track, c->lane, c->t1, c->id}, ignored, alive = 0;
+	int r = ask_ints(e, ST_NEWER, newer, ARRAY_SIZE(newer), &ignored);
+
+	if (r < 0 || r == 1)
+		return r < 0 ? r : 0;
+	r = ask_ints(e, ST_ALIVE, newer, 2, &alive);
+	return r < 0 ? r : r == 1 && alive;
+}
+
+static bool is_kept(const struct stored_session *s, int64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < s->kept.count; i++)
+		if (s->kept.at[i].id == id)
+			return true;
+	return false;
+}
+
+static int delete_chunk(struct evictor *e, struct stored_session *s, int64_t id, uint64_t bytes,
+			struct evict_totals *totals)
+{
+	int r = run_ints(e, ST_CHUNK_DELETE, &id, 1);
+
+	if (r < 0)
+		return r;
+	s->chunk_bytes -= MIN(s->chunk_bytes, bytes);
+	totals->chunks++;
+	return 0;
+}
+
+static int evict_candidate(struct evictor *e, struct stored_session *s, const struct candidate *c,
+			   struct evict_totals *totals)
+{
+	int r = must_stay(e, s, c);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return delete_chunk(e, s, c->id, c->bytes, totals);
+	if (is_kept(s, c->id))
+		return 0;
+	return VEC_PUSH(&s->kept, ((struct kept_chunk){c->id, c->track, c->lane, c->bytes}));
+}
+
+static int evict_chunks(struct evictor *e, struct stored_session *s, int64_t before,
+			struct evict_totals *totals)
+{
+	int r = find_candidates(e, s, before);
+	size_t i;
+
+	for (i = 0; i < e->candidates.count && r == 0; i++)
+		r = evict_candidate(e, s, &e->candidates.at[i], totals);
+	if (r == 0)
+		s->scan_from = before;
+	return r;
+}
+
+/* Moves a stream's first frame with events on. */
+static int advance_stream(struct evictor *e, struct stored_session *s, struct stored_stream *stream,
+			  struct evict_totals *totals)
+{
+	int64_t ask[] = {(int64_t)s->id, stream->stream, (int64_t)stream->events_from,
+			 s->evicted_before};
+	int64_t first = 0;
+	int r = ask_ints(e, ST_FIRST_FROM, ask, ARRAY_SIZE(ask), &first);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		first = (int64_t)stream->last_frame + 1;
+	if ((uint64_t)first > stream->events_from) {
+		int64_t set[] = {first, (int64_t)s->id, stream->stream};
+
+		if (stream->stream == 0)
+			totals->frames += (uint64_t)first - stream->events_from;
+		stream->events_from = (uint64_t)first;
+		r = run_ints(e, ST_STREAM_FROM, set, ARRAY_SIZE(set));
+		if (r < 0)
+			return r;
+	}
+	return run_ints(e, ST_COUNTERS_DELETE,
+			(int64_t[]){(int64_t)s->id, stream->stream, (int64_t)stream->events_from},
+			3);
+}
+
+/* What belongs to frames whose events went. */
+static int evict_details(struct evictor *e, struct stored_session *s, struct evict_totals *totals)
+{
+	struct stored_stream *main_stream = stored_session_stream(s, 0);
+	int64_t id = (int64_t)s->id;
+	size_t i;
+	int r = main_stream ? 0 : -ENOMEM;
+
+	for (i = 0; i < s->streams.count && r == 0; i++)
+		r = advance_stream(e, s, &s->streams.at[i], totals);
+	if (r == 0) {
+		main_stream = stored_session_stream(s, 0);
+		r = run_ints(e, ST_SPANS_DELETE,
+			     (int64_t[]){id, (int64_t)main_stream->events_from}, 2);
+	}
+	if (r == 0)
+		r = run_ints(e, ST_GAPS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
+	if (r == 0 && s->evictions++ % SWEEP_EVERY == 0)
+		r = run_ints(e, ST_TRACKS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
+	return r;
+}
+
+static int evict_before(struct evictor *e, struct stored_session *s, int64_t before,
+			struct evict_totals *totals)
+{
+	int r;
+
+	s->touched = true;
+	s->evicted_before = MAX(s->evicted_before, before);
+	r = evict_chunks(e, s, s->evicted_before, totals);
+	return r < 0 ? r : evict_details(e, s, totals);
+}
+
+/* Rows of frames that are too old by themselves. */
+static int evict_frame_rows(struct evictor *e, struct stored_session *s, uint64_t keep)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < s->streams.count && r == 0; i++) {
+		const struct stored_stream *stream = &s->streams.at[i];
+		int64_t last = (int64_t)(stream->last_frame - MIN(stream->last_frame, keep));
+		int64_t id = (int64_t)s->id;
+
+		if (last < 1)
+			continue;
+		r = run_ints(e, ST_FRAMES_DELETE, (int64_t[]){id, stream->stream, last}, 3);
+		if (r == 0 && stream->stream == 0)
+			r = run_ints(e, ST_GPUS_DELETE, (int64_t[]){id, last}, 2);
+	}
+	return r;
+}
+
+static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t frames,
+			struct evict_totals *totals)
+{
+	struct stored_stream *main_stream = stored_session_stream(s, 0);
+	int64_t ask[2], t0;
+	int r;
+
+	if (!main_stream)
+		return -ENOMEM;
+	if (main_stream->last_frame < frames ||
+	    main_stream->last_frame - frames + 1 <= main_stream->events_from)
+		return 0;
+	ask[0] = (int64_t)s->id;
+	ask[1] = (int64_t)(main_stream->last_frame - frames + 1);
+	r = ask_ints(e, ST_FRAME_T0, ask, 2, &t0);
+	if (r <= 0)
+		return r;
+	return evict_before(e, s, t0, totals);
+}
+
+/* Kept chunks go when nothing else is left. Returns 1 when there were any, 0, -errno. */
+static int evict_kept(struct evictor *e, struct stored_session *s, struct evict_totals *totals)
+{
+	int r = 0, any = s->kept.count > 0;
+
+	while (s->kept.count > 0 && r == 0) {
+		const struct kept_chunk *kept = &s->kept.at[--s->kept.count];
+
+		r = delete_chunk(e, s, kept->id, kept->bytes, totals);
+	}
+	s->touched = true;
+	return r < 0 ? r : any;
+}
+
+/* Evicts the oldest chunks of a session that come to bytes. 1: something went; 0: nothing is
+ * left; -errno. */
+static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t bytes,
+		       struct evict_totals *totals)
+{
+	struct sql_binder b = sql_bind(e->statements[ST_OLDEST]);
+	int64_t before = INT64_MIN;
+	uint64_t found = 0, had = s->chunk_bytes;
+	int r = 0;
+
+	bind_uint(&b, s->id);
+	bind_int(&b, s->scan_from);
+	while (found < bytes && (r = sql_step(b.stmt)) == 1) {
+		struct sql_row row = sql_row(b.stmt);
+
+		before = row_int(&row);
+		before += before < INT64_MAX;
+		found += row_uint(&row);
+	}
+	sqlite3_reset(b.stmt);
+	if (r >= 0 && found > 0)
+		r = evict_before(e, s, before, totals);
+	if (r < 0)
+		return r;
+	return s->chunk_bytes < had ? 1 : evict_kept(e, s, totals);
+}
+
+static const char *const session_tables[] = {"sessions",       "session_totals", "memories",
+					     "markers",	       "tracks",	 "streams",
+					     "infos",	       "chunks",	 "gaps",
+					     "frames",	       "frame_counters", "gpu_spans",
+					     "frame_gpus",     "ledger"};
+
+static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
+{
+	char sql[96];
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < ARRAY_SIZE(session_tables) && r == 0; i++) {
+		snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE %s=%lld", session_tables[i],
+			 i == 0 ? "id" : "session", (long long)id);
+		r = sql_exec(e->db, sql);
+	}
+	if (r < 0)
+		return r;
+	stored_session_forget(e->sessions, id);
+	totals->sessions++;
+	return 0;
+}
+
+static struct stored_session *oldest_ended(const struct evictor *e, size_t *ret_count)
+{
+	struct stored_session *oldest = NULL;
+	size_t i, count = 0;
+
+	for (i = 0; i < e->sessions->all.count; i++) {
+		struct stored_session *s = e->sessions->all.at[i];
+
+		if (s->state == SESSION_LIVE)
+			continue;
+		if (count++ == 0)
+			oldest = s;
+	}
+	*ret_count = count;
+	return oldest;
+}
+
+static struct stored_session *largest(const struct evictor *e)
+{
+	struct stored_session *found = NULL;
+	size_t i;
+
+	for (i = 0; i < e->sessions->all.count; i++)
+		if (!found || e->sessions->all.at[i]->chunk_bytes > found->chunk_bytes)
+			found = e->sessions->all.at[i];
+	return found;
+}
+
+/* One step towards room for bytes: 1, 0 (nothing is left to evict), -errno. */
+static int evict_some(struct evictor *e, uint64_t bytes, struct evict_totals *totals)
+{
+	size_t ended, sessions = e->sessions->all.count;
+	struct stored_session *victim = oldest_ended(e, &ended);
+	int r;
+
+	if (victim && sessions > 1) {
+		r = evict_session(e, victim->id, totals);
+		return r < 0 ? r : 1;
+	}
+	victim = largest(e);
+	return victim && victim->chunk_bytes > 0 ? evict_bytes(e, victim, bytes, totals) : 0;
+}
+
+int evictor_make_room(struct evictor *evictor, const struct evict_limits *limits, uint64_t incoming,
+		      struct evict_totals *totals)
+{
+	uint64_t used, want;
+	int r;
+
+	for (;;) {
+		r = evictor_used(evictor, &used);
+		if (r < 0 || used + incoming <= limits->pages_bytes)
+			return r;
+		want = used + incoming - limits->pages_bytes;
+		r = evict_some(evictor, want, totals);
+		if (r <= 0)
+			return r;
+	}
+}
+
+int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
+		 struct evict_totals *totals)
+{
+	uint64_t rows = MAX(limits->frames, (uint64_t)EVICT_FRAME_ROWS);
+	struct stored_session *s;
+	size_t i, ended;
+	int r = 0;
+
+	for (i = 0; i < evictor->sessions->all.count && r == 0; i++) {
+		s = evictor->sessions->all.at[i];
+		if (!s->touched)
+			continue;
+		r = evict_frames(evictor, s, limits->frames, totals);
+		while (r >= 0 && s->chunk_bytes > limits->session_bytes) {
+			r = evict_bytes(evictor, s, s->chunk_bytes - limits->session_bytes, totals);
+			if (r == 0)
+				break;
+		}
+		if (r >= 0)
+			r = evict_frame_rows(evictor, s, rows);
+	}
+	while (r == 0 && (s = oldest_ended(evictor, &ended)) && ended > EVICT_ENDED_SESSIONS)
+		r = evict_session(evictor, s->id, totals);
+	return r < 0 ? r : evictor_make_room(evictor, limits, 0, totals);
+}
+

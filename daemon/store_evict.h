@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the history within its bounds, inside the transaction that made it grow. The store thread's.
+ */
+#ifndef FPROF_DAEMON_STORE_EVICT_H
+#define FPROF_DAEMON_STORE_EVICT_H
+
+#include "store_sessions.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#define EVICT_FRAME_ROWS     3600u /* frames whose rows stay */
+#define EVICT_ENDED_SESSIONS 64u
+
+struct evict_limits {
+	uint64_t frames;	/* of the main stream that keep their events */
+	uint64_t pages_bytes;	/* of the database's pages in use; may change with every call */
+	uint64_t session_bytes; /* of one session's chunks */
+};
+
+struct evictor;
+
+int evictor_new(sqlite3 *db, struct stored_sessions *sessions, struct evictor **ret_evictor);
+void evictor_free(struct evictor *evictor); /* NULL is fine */
+
+/* Pages in use, in bytes: 0 or -errno. */
+int evictor_used(struct evictor *evictor, uint64_t *ret_bytes);
+
+struct evict_totals {
+	uint64_t frames, chunks, sessions; /* grow */
+};
+
+/* Makes room for incoming more bytes of chunks: oldest ended sessions whole, then the oldest events of the
+ * largest session. */
+int evictor_make_room(struct evictor *evictor, const struct evict_limits *limits, uint64_t incoming,
+		      struct evict_totals *totals);
+/* What the touched sessions hold beyond their frames and bytes, and ended sessions beyond their number. */
+int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
+		 struct evict_totals *totals);
+
+#endif
