@@ -99,8 +99,7 @@ static inline const char *marker_name(const struct memory_view *view, uint32_t i
  * The single-word events of a slot as text: `a(` begins, `a)` ends, `a|` is a NEXT to a, `a!` an
  * instant, `#` any extended event but THREAD.
  */
-static inline void ring_text(const struct memory_view *view, uint32_t slot, char *text,
-			     size_t size)
+static inline void ring_text(const struct memory_view *view, uint32_t slot, char *text, size_t size)
 {
 	static const char mark[] = "?()|!";
 	struct ring_events e = ring_events_read(view, slot);
