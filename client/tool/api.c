@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A reader of the HTTP API by libcurl. Without --url the daemon is asked over http.sock, which lies
+ * in the same directory as the socket that games connect to; the directories are tried in the order
+ * in which the client library tries them, and a socket that a dead daemon left is passed over. One
+ * thread.
+ */
+#include "api.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWER_MAX    (256u << 20) /* bytes of one answer */
+#define SOCKET_NAME   "/http.sock"
+#define DIRECTORIES   3
+#define DIRECTORY_MAX 512
+
+struct api {
+	CURL *curl;
+	struct curl_slist *headers;
+	char directory[DIRECTORY_MAX];
+	char *url; /* no trailing slash */
+	char error[CURL_ERROR_SIZE];
+};
+
+struct answer {
+	char *data;
+	size_t size;
+};
+
+/* 0: a daemon accepts connections at directory/http.sock; else a negative errno. */
+static int try_directory(const char *directory)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = strlen(directory);
+	int fd, r;
+
+	if (length + sizeof(SOCKET_NAME) > sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, directory, length);
+	memcpy(address.sun_path + length, SOCKET_NAME, sizeof(SOCKET_NAME));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	r = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static void directory_of(const char *path, char *ret_directory, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		snprintf(ret_directory, size, ".");
+	else
+		snprintf(ret_directory, size, "%.*s", (int)(slash - path), path);
+}
+
+/* Where a daemon's sockets may lie, in order; "" is no candidate. */
+static void list_directories(char candidates[DIRECTORIES][DIRECTORY_MAX])
+{
+	const char *socket_path = getenv("FPROF_SOCKET"), *runtime = getenv("XDG_RUNTIME_DIR");
+
+	memset(candidates, 0, DIRECTORIES * DIRECTORY_MAX);
+	if (socket_path && socket_path[0])
+		directory_of(socket_path, candidates[0], DIRECTORY_MAX);
+	if (runtime && runtime[0])
+		snprintf(candidates[1], DIRECTORY_MAX, "%s/fprofd", runtime);
+	snprintf(candidates[2], DIRECTORY_MAX, "/run/fprofd");
+}
+
+static int find_directory(struct api *api)
+{
+	char candidates[DIRECTORIES][DIRECTORY_MAX];
+	int errors[DIRECTORIES] = {0}, i;
+
+	list_directories(candidates);
+	for (i = 0; i < DIRECTORIES; i++) {
+		if (candidates[i][0] == '\0')
+			continue;
+		errors[i] = try_directory(candidates[i]);
+		if (errors[i] == 0) {
+			memcpy(api->directory, candidates[i], DIRECTORY_MAX);
+			return TOOL_OK;
+		}
+	}
+	for (i = 0; i < DIRECTORIES; i++) {
+		if (errors[i] < 0)
+			tool_say("no daemon at %s" SOCKET_NAME ": %s", candidates[i],
+				 strerror(-errors[i]));
+	}
+	tool_say("start fprofd, or name a daemon by --url or $FPROF_SOCKET");
+	return TOOL_UNAVAILABLE;
+}
+
+bool api_daemon_answers(void)
+{
+	char candidates[DIRECTORIES][DIRECTORY_MAX];
+	int i;
+
+	list_directories(candidates);
+	for (i = 0; i < DIRECTORIES; i++) {
+		if (candidates[i][0] && try_directory(candidates[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The first word of a file, malloc()ed. */
+static int read_token(const char *path, char **ret_token)
+{
+	char line[1024];
+	FILE *file = fopen(path, "re");
+	bool read;
+
+	if (!file) {
+		tool_say("token file %s: %s", path, strerror(errno));
+		return TOOL_CONFIG;
+	}
+	read = fgets(line, sizeof(line), file) != NULL;
+	fclose(file);
+	line[read ? strcspn(line, " \t\r\n") : 0] = '\0';
+	if (line[0] == '\0') {
+		tool_say("token file %s holds no token", path);
+		return TOOL_CONFIG;
+	}
+	*ret_token = strdup(line);
+	return *ret_token ? TOOL_OK : TOOL_FAILED;
+}
+
+static int set_token(struct api *api, const struct tool_options *options)
+{
+	_cleanup_free_ char *from_file = NULL, *header = NULL;
+	const char *token = getenv("FPROF_TOKEN");
+
+	if (options->token_file) {
+		int r = read_token(options->token_file, &from_file);
+
+		if (r != TOOL_OK)
+			return r;
+		token = from_file;
+	}
+	if (!token || token[0] == '\0')
+		return TOOL_OK;
+	if (asprintf(&header, "Authorization: Bearer %s", token) < 0)
+		return TOOL_FAILED;
+	api->headers = curl_slist_append(NULL, header);
+	return api->headers ? TOOL_OK : TOOL_FAILED;
+}
+
+static int set_url(struct api *api, const char *url)
+{
+	size_t length = strlen(url);
+
+	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+		tool_say("'%s' is no http:// or https:// address", url);
+		return TOOL_CONFIG;
+	}
+	while (length && url[length - 1] == '/')
+		length--;
+	api->url = strndup(url, length);
+	return api->url ? TOOL_OK : TOOL_FAILED;
+}
+
+int api_new(const struct tool_options *options, struct api **ret_api)
+{
+	_cleanup_api_ struct api *api = calloc(1, sizeof(*api));
+	int r;
+
+	if (!api || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return TOOL_FAILED;
+	r = options->url ? set_url(api, options->url) : find_directory(api);
+	if (r == TOOL_OK)
+		r = set_token(api, options);
+	if (r != TOOL_OK)
+		return r;
+	api->curl = curl_easy_init();
+	if (!api->curl)
+		return TOOL_FAILED;
+	*ret_api = api;
+	api = NULL;
+	return TOOL_OK;
+}
+
+void api_free(struct api *api)
+{
+	if (!api)
+		return;
+	if (api->curl)
+		curl_easy_cleanup(api->curl);
+	curl_slist_free_all(api->headers);
+	free(api->url);
+	free(api);
+}
+
+void api_freep(struct api **api)
+{
+	api_free(*api);
+}
+
+void api_json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
+const char *api_directory(const struct api *api)
+{
+	return api->directory;
+}
+
+const char *api_url(const struct api *api)
+{
+	return api->url ? api->url : "";
+}
+
+char *api_escape(const char *text)
+{
+	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					 "0123456789-._~";
+	char *escaped = malloc(3 * strlen(text) + 1), *out = escaped;
+
+	if (!escaped)
+		return NULL;
+	for (; *text; text++) {
+		if (strchr(unreserved, *text))
+			*out++ = *text;
+		else
+			out += sprintf(out, "%%%02X", (unsigned char)*text);
+	}
+	*out = '\0';
+	return escaped;
+}
+
+static size_t collect(char *data, size_t one, size_t count, void *userdata)
+{
+	struct answer *answer = userdata;
+	size_t size = one * count;
+	char *grown;
+
+	if (size > ANSWER_MAX - answer->size)
+		return 0;
+	grown = realloc(answer->data, answer->size + size + 1);
+	if (!grown)
+		return 0;
+	memcpy(grown + answer->size, data, size);
+	answer->data = grown;
+	answer->size += size;
+	grown[answer->size] = '\0';
+	return size;
+}
+
+static CURLcode fetch(struct api *api, const char *path, struct answer *answer)
+{
+	_cleanup_free_ char *address = NULL, *socket_path = NULL;
+
+	if (asprintf(&address, "%s%s", api->url ? api->url : "http://localhost", path) < 0)
+		return CURLE_OUT_OF_MEMORY;
+	if (!api->url && asprintf(&socket_path, "%s" SOCKET_NAME, api->directory) < 0)
+		return CURLE_OUT_OF_MEMORY;
+	curl_easy_setopt(api->curl, CURLOPT_URL, address);
+	curl_easy_setopt(api->curl, CURLOPT_UNIX_SOCKET_PATH, socket_path);
+	curl_easy_setopt(api->curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, api->headers);
+	curl_easy_setopt(api->curl, CURLOPT_USERAGENT, "fprof/" FPROF_VERSION);
+	curl_easy_setopt(api->curl, CURLOPT_ACCEPT_ENCODING, "");
+	curl_easy_setopt(api->curl, CURLOPT_CONNECTTIMEOUT, 5L);
+	curl_easy_setopt(api->curl, CURLOPT_TIMEOUT, 60L);
+	curl_easy_setopt(api->curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(api->curl, CURLOPT_ERRORBUFFER, api->error);
+	curl_easy_setopt(api->curl, CURLOPT_WRITEFUNCTION, collect);
+	curl_easy_setopt(api->curl, CURLOPT_WRITEDATA, answer);
+	api->error[0] = '\0';
+	return curl_easy_perform(api->curl);
+}
+
+int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status)
+{
+	struct answer answer = {0};
+	json_t *json = NULL;
+	CURLcode code;
+
+	*ret_status = 0;
+	code = fetch(api, path, &answer);
+	if (code == CURLE_OK) {
+		curl_easy_getinfo(api->curl, CURLINFO_RESPONSE_CODE, ret_status);
+		if (answer.data)
+			json = json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, NULL);
+	}
+	free(answer.data);
+	if (code != CURLE_OK)
+		return TOOL_UNAVAILABLE;
+	*ret_json = json;
+	return *ret_status == 200 && json ? TOOL_OK : TOOL_FAILED;
+}
+
+static const char *api_text(const json_t *json, const char *key)
+{
+	const char *text = json_string_value(json_object_get(json, key));
+
+	return text ? text : "";
+}
+
+int api_get(struct api *api, const char *path, json_t **ret_json)
+{
+	_cleanup_json_ json_t *json = NULL;
+	long status;
+	int r = api_get_quiet(api, path, &json, &status);
+
+	if (r == TOOL_OK) {
+		*ret_json = json_incref(json);
+	} else if (r == TOOL_UNAVAILABLE) {
+		tool_say("the daemon does not answer: %s",
+			 api->error[0] ? api->error : "the connection failed");
+	} else if (!json) {
+		tool_say("%s: HTTP status %ld and no JSON", path, status);
+	} else {
+		tool_say("%s: %s%s%s", path, api_text(json, "title"),
+			 api_text(json, "detail")[0] ? ": " : "", api_text(json, "detail"));
+	}
+	return r;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the daemon: one connection to its HTTP API, over its Unix socket or TCP. */
+#ifndef FPROF_TOOL_API_H
+#define FPROF_TOOL_API_H
+
+#include "tool.h"
+
+#include <jansson.h>
+
+struct api;
+
+/*
+ * Finds the daemon. Returns TOOL_OK and *ret_api (api_free), or the exit code after saying why:
+ * TOOL_UNAVAILABLE where no daemon's socket answers, TOOL_CONFIG for a token file that cannot be
+ * read.
+ */
+int api_new(const struct tool_options *options, struct api **ret_api);
+void api_free(struct api *api); /* NULL is fine */
+
+/*
+ * GETs path ("/api/v1/..."). Returns TOOL_OK and *ret_json, a new reference; or says why not and
+ * returns TOOL_FAILED where the daemon refused (its problem+json is quoted), TOOL_UNAVAILABLE where
+ * it did not answer.
+ */
+int api_get(struct api *api, const char *path, json_t **ret_json);
+/* The same without a word; *ret_status is the HTTP status, 0 where there was no answer. */
+int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status);
+
+/* Does a daemon's socket answer where a game would look for it? Without a word. */
+bool api_daemon_answers(void);
+
+/* text with all but unreserved characters percent-encoded, malloc()ed; NULL: no memory. */
+char *api_escape(const char *text);
+
+/* The directory whose fprofd.sock or http.sock was found, "" with --url. Valid as long as api. */
+const char *api_directory(const struct api *api);
+/* --url's address, "" over a Unix socket. Valid as long as api. */
+const char *api_url(const struct api *api);
+
+void api_freep(struct api **api);
+void api_json_freep(json_t **json);
+#define _cleanup_api_  __attribute__((cleanup(api_freep)))
+#define _cleanup_json_ __attribute__((cleanup(api_json_freep)))
+
+#endif

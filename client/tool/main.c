@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The `fprof` command: reads the command line, hands over to one command. It is a reader of the
+ * daemon's HTTP API like any other; it knows nothing that the API does not say. One thread, no
+ * state.
+ */
+#include "tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tool_command {
+	const char *name;
+	tool_command_fn run;
+	bool own_options; /* it reads common options itself: what follows may be another command's
+			   */
+};
+
+static const struct tool_command commands[] = {
+	{"run", tool_run, true},
+	{"status", tool_status, false},
+	{"sessions", tool_sessions, false},
+	{"frames", tool_frames, false},
+	{"dashboard", tool_dashboard, false},
+	{"selftest", tool_selftest, false},
+};
+
+static const char help_text[] =
+	"fprof: records and shows the frames of games\n"
+	"\n"
+	"  fprof run [--name N] [--] COMMAND...   run a game under the recording hook\n"
+	"  fprof status                           what the daemon does, and what it cannot\n"
+	"  fprof sessions                         games that were recorded\n"
+	"  fprof frames [SESSION] [--last N] [--stream NAME]\n"
+	"                                         frames of a session; 'current' is the newest\n"
+	"  fprof dashboard [--open]               the page's address\n"
+	"  fprof selftest                         record known events and compare what comes back\n"
+	"  fprof --version | --help\n"
+	"\n"
+	"Options of all commands:\n"
+	"  --json             print JSON\n"
+	"  --url URL          ask the daemon at URL, e.g. http://127.0.0.1:7600 ($FPROF_URL); else "
+	"its\n"
+	"                     Unix socket in the directory of $FPROF_SOCKET, in\n"
+	"                     $XDG_RUNTIME_DIR/fprofd or in /run/fprofd\n"
+	"  --token-file FILE  bearer token for --url ($FPROF_TOKEN holds a token itself)\n"
+	"\n"
+	"Exit codes: 0 done; 1 failed or not found; 2 wrong usage; 77 no daemon answers or "
+	"something\n"
+	"is missing here; 78 an unusable option, variable or file. `run` becomes the game: its "
+	"exit\n"
+	"status and signals are the game's (127: no such command, 126: it cannot be run).\n";
+
+void tool_say(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("fprof: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+}
+
+int tool_usage(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("fprof: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputs("; see fprof --help\n", stderr);
+	return TOOL_USAGE;
+}
+
+void tool_freep(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+int tool_option(int argc, char **argv, int *index, const char *name, const char **ret_value)
+{
+	const char *argument = argv[*index];
+	size_t length = strlen(name);
+
+	if (strncmp(argument, name, length) != 0)
+		return 0;
+	if (argument[length] == '=') {
+		*ret_value = argument + length + 1;
+		return 1;
+	}
+	if (argument[length] != '\0')
+		return 0;
+	if (*index + 1 >= argc)
+		return -1;
+	*ret_value = argv[++*index];
+	return 1;
+}
+
+/* 1: argv[*index] was a common option; 0: it was not; -1: its value is missing. */
+static int take_common(int argc, char **argv, int *index, struct tool_options *options)
+{
+	int taken;
+
+	if (strcmp(argv[*index], "--json") == 0) {
+		options->json = true;
+		return 1;
+	}
+	taken = tool_option(argc, argv, index, "--url", &options->url);
+	if (taken == 0)
+		taken = tool_option(argc, argv, index, "--token-file", &options->token_file);
+	return taken;
+}
+
+static const struct tool_command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* Takes the common options out of argv, up to "--". Returns the new argc, -1: a value is missing.
+ */
+static int filter_common(int argc, char **argv, struct tool_options *options)
+{
+	int kept = 1, i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *argument = argv[i];
+		int taken = take_common(argc, argv, &i, options);
+
+		if (taken < 0) {
+			tool_usage("%s needs a value", argument);
+			return -1;
+		}
+		if (taken == 0)
+			argv[kept++] = argv[i];
+	}
+	for (; i < argc; i++)
+		argv[kept++] = argv[i];
+	argv[kept] = NULL;
+	return kept;
+}
+
+static int print_version(bool json)
+{
+	if (json)
+		printf("{\"version\": \"%s\"}\n", FPROF_VERSION);
+	else
+		printf("fprof %s\n", FPROF_VERSION);
+	return TOOL_OK;
+}
+
+static int answer_itself(const char *name, bool json)
+{
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		fputs(help_text, stdout);
+		return TOOL_OK;
+	}
+	if (strcmp(name, "--version") == 0)
+		return print_version(json);
+	return tool_usage("there is no command '%s'", name);
+}
+
+int main(int argc, char **argv)
+{
+	struct tool_options options = {.url = getenv("FPROF_URL")};
+	const struct tool_command *command;
+	int first = 1;
+
+	for (; first < argc; first++) {
+		const char *argument = argv[first];
+		int taken = take_common(argc, argv, &first, &options);
+
+		if (taken < 0)
+			return tool_usage("%s needs a value", argument);
+		if (taken == 0)
+			break;
+	}
+	if (first >= argc)
+		return tool_usage("no command given");
+	argv += first;
+	argc -= first;
+	command = find_command(argv[0]);
+	if (command && !command->own_options)
+		argc = filter_common(argc, argv, &options);
+	if (argc < 0)
+		return TOOL_USAGE;
+	if (argc > 1 && command && !command->own_options && strcmp(argv[1], "--help") == 0)
+		return answer_itself("--help", false);
+	if (options.url && options.url[0] == '\0')
+		options.url = NULL;
+	if (!command) {
+		bool json = options.json || (argc > 1 && strcmp(argv[1], "--json") == 0);
+
+		return answer_itself(argv[0], json);
+	}
+	return command->run(&options, argc, argv);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the `fprof` command share: exit codes, common options, the commands. */
+#ifndef FPROF_TOOL_H
+#define FPROF_TOOL_H
+
+#include <stdbool.h>
+
+enum tool_exit {
+	TOOL_OK = 0,
+	TOOL_FAILED = 1, /* asked and answered no: not found, refused, a test that failed */
+	TOOL_USAGE = 2,
+	TOOL_UNAVAILABLE = 77, /* no daemon answers, or this machine lacks what is needed */
+	TOOL_CONFIG = 78,      /* an option, variable or file that names something unusable */
+};
+
+struct tool_options {
+	bool json;
+	const char *url;	/* --url, else $FPROF_URL, else NULL: the daemon's Unix socket */
+	const char *token_file; /* --token-file, else NULL */
+};
+
+/*
+ * One command: argv[0] is its name, argv[argc] is NULL. Returns an exit code; messages have gone to
+ * stderr. Common options were taken out of argv, except for run, whose own end at the game's
+ * command.
+ */
+typedef int (*tool_command_fn)(const struct tool_options *options, int argc, char **argv);
+
+int tool_run(const struct tool_options *options, int argc, char **argv);
+int tool_status(const struct tool_options *options, int argc, char **argv);
+int tool_sessions(const struct tool_options *options, int argc, char **argv);
+int tool_frames(const struct tool_options *options, int argc, char **argv);
+int tool_dashboard(const struct tool_options *options, int argc, char **argv);
+int tool_selftest(const struct tool_options *options, int argc, char **argv);
+
+/* "fprof: " and the message on stderr. */
+void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* tool_say for a wrong command line; returns TOOL_USAGE. */
+int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Takes an option with a value at argv[*index]: "--name VALUE" (moves *index on) or "--name=VALUE".
+ * 1: it was that option and *ret_value points into argv; 0: another argument; -1: its value is
+ * missing.
+ */
+int tool_option(int argc, char **argv, int *index, const char *name, const char **ret_value);
+
+/* Cleanup attributes of the tool. */
+void tool_freep(void *pointer);
+#define _cleanup_free_ __attribute__((cleanup(tool_freep)))
+
+#endif
