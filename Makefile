@@ -73,7 +73,8 @@ $(B)/fprofd: $(DAEMON_OBJ) $(SHM_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDFLAGS) $(DAEMON_LIBS)
 
-$(B)/fprof: $(TOOL_OBJ) $(SHM_OBJ)
+# The self test records, so the library is in it.
+$(B)/fprof: $(TOOL_OBJ) $(B)/libfprof.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDFLAGS) $(TOOL_LIBS)
 
@@ -89,7 +90,7 @@ $(B)/libfprof.a: $(CLIENT_OBJ)
 
 $(B)/libfprof-preload.so: $(CLIENT_OBJ) $(HOOK_OBJ) client/preload/preload.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so \
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so -Wl,-Bsymbolic \
 		-Wl,--version-script=client/preload/preload.map -o $@ \
 		$(CLIENT_OBJ) $(HOOK_OBJ) $(LDFLAGS) -ldl -lpthread
 
