@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// The event stream: each frame once and in order, resumed where it stopped, bounded for those who are slow.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { EventReader, World, until } from './world.mjs';
+
+const world = new World();
+
+before(() => world.startDaemon());
+after(() => world.close());
+
+const numbers = (events) => events.map((event) => event.data.frame);
+const count = (from, to) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+test('every frame comes once, in order, as the frames\' list has it', async () => {
+	const reader = await EventReader.open(world);
+	const session = await world.played(['--frames', '100', '--fps', '0', '--zones', '50']);
+	await until('the end is told', () => reader.of('session').some((one) => one.data.state === 'ended'));
+	await reader.close();
+	assert.deepEqual(numbers(reader.of('frame')), count(1, 100));
+	assert.deepEqual(reader.of('frame').map((one) => one.id), count(1, 100).map((n) => `${session.id}:${n}`));
+	assert.ok(reader.of('session').some((one) => one.data.state === 'live'), 'the begin is told');
+	const { frames } = await world.api(`/sessions/${session.id}/frames?last=100`);
+	const latest = new Map(reader.events.filter((one) => one.name !== 'session').map((one) => [one.data.frame, one.data]));
+	for (const one of frames)
+		assert.deepEqual(latest.get(one.frame), { session: session.id, ...one }, `frame ${one.frame}`);
+});
+
+test('a client that comes again gets what it missed', async () => {
+	const first = await EventReader.open(world);
+	const game = world.game(['--frames', '0', '--fps', '200', '--zones', '50']);
+	const { id } = await world.live(game.pid, 20);
+	await until('some frames came', () => first.of('frame').length >= 20);
+	await first.close();
+	const last = first.of('frame').at(-1).id;
+	await world.live(game.pid, Number(last.split(':')[1]) + 50);
+	const second = await EventReader.open(world, `?session=${id}`, { 'last-event-id': last });
+	await until('it goes on live', () => second.of('frame').length >= 100);
+	game.kill('SIGINT');
+	const ended = await world.ended(game.pid);
+	await until('the end is told', () => second.of('session').some((one) => one.data.state !== 'live'));
+	await second.close();
+	assert.deepEqual(numbers([...first.of('frame'), ...second.of('frame')]), count(1, ended.frames_total));
+	assert.equal(second.of('dropped').length, 0);
+});
+
+test('the past of an ended session can be read from its beginning', async () => {
+	const session = await world.played(['--frames', '300', '--fps', '0', '--zones', '50']);
+	const reader = await EventReader.open(world, '', { 'last-event-id': `${session.id}:0` });
+	await until('all came', () => reader.of('frame').length >= 300);
+	await reader.close();
+	assert.deepEqual(numbers(reader.of('frame')), count(1, 300));
+});
+
+test('only the session that was asked for', async () => {
+	const one = world.game(['--frames', '0', '--fps', '100', '--zones', '50']);
+	const two = world.game(['--frames', '0', '--fps', '100', '--zones', '50']);
+	const { id } = await world.live(one.pid, 5);
+	await world.live(two.pid, 5);
+	const reader = await EventReader.open(world, `?session=${id}`);
+	await until('frames came', () => reader.of('frame').length >= 20);
+	one.kill('SIGINT');
+	two.kill('SIGINT');
+	await Promise.all([world.ended(one.pid), world.ended(two.pid)]);
+	await until('the end is told', () => reader.of('session').length > 0);
+	await reader.close();
+	assert.deepEqual(new Set(reader.events.map((event) => event.data.session ?? event.data.id)), new Set([id]));
+});
+
+test('a client that does not read is told how many it missed, and delays nobody', async () => {
+	const FRAMES = 12_000;
+	const slow = await EventReader.open(world);
+	const quick = await EventReader.open(world);
+	slow.answer.pause();
+	const session = await world.played(['--frames', String(FRAMES), '--fps', '0', '--zones', '1', '--threads', '1']);
+	assert.equal(session.frames_total, FRAMES);
+	assert.equal((await world.get('/healthz')).status, 200);
+	await until('the quick one has heard the end', () => quick.of('session').some((one) => one.data.state === 'ended'));
+	assert.equal(slow.of('frame').length, 0);
+	slow.answer.resume();
+	await until('the slow one is told', () => slow.of('dropped').length > 0);
+	const missed = (reader) => reader.of('dropped').reduce((sum, one) => sum + one.data.missed, 0);
+	const got = numbers(slow.of('frame'));
+	assert.ok(got.length < FRAMES, 'it is bounded');
+	assert.deepEqual(got, [...got].sort((a, b) => a - b));
+	assert.equal(new Set(got).size, got.length);
+	assert.ok(missed(slow) >= FRAMES - got.length, `${missed(slow)} missed, ${got.length} came`);
+	assert.ok(missed(quick) >= FRAMES - quick.of('frame').length);
+	assert.equal(slow.of('dropped')[0].data.reason, 'slow');
+	// It lives on.
+	const next = await world.played(['--frames', '10', '--fps', '0', '--zones', '50']);
+	await until('it hears the next game', () => slow.of('frame').some((one) => one.id === `${next.id}:10`));
+	await Promise.all([slow.close(), quick.close()]);
+});
+
+test('at most 32 may listen, and those who left make room', async () => {
+	const readers = [];
+	for (let i = 0; i < 32; i++)
+		readers.push(await EventReader.open(world));
+	assert.equal((await world.api('/status')).stream_clients, 32);
+	const refused = await world.get('/api/v1/stream');
+	assert.equal(refused.status, 503);
+	assert.equal(JSON.parse(refused.text).type, '/problems/too-many-streams');
+	await Promise.all(readers.map((reader) => reader.close()));
+	// A peer that left is noticed when something is sent to it.
+	await world.played(['--frames', '10', '--fps', '0', '--zones', '50']);
+	await until('they are gone', async () => (await world.api('/status')).stream_clients === 0);
+});
+
+test('the daemon ends streams when it stops', async () => {
+	const reader = await EventReader.open(world);
+	const { code } = await world.stopDaemon();
+	assert.equal(code, 0);
+	await reader.ended;
+});
