@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The public headers compile without a warning in every language and compiler that games use; what goes into a game
+# compiles for arm64; a game built with FPROF_DISABLED holds nothing of us.
+set -uo pipefail
+
+. "$(dirname "$0")/../tap.sh"
+strict=(-Wall -Wextra -Wpedantic -Wshadow -Werror -Iclient -O2)
+
+cat >"$tmp/use.c" <<'END'
+#include <fprof.h>
+int main(void)
+{
+	FPROF_ZONE("headers_test_zone");
+	fprof_frame_mark();
+	return 0;
+}
+END
+sed 's/fprof\.h/fprof.hpp/' "$tmp/use.c" >"$tmp/use.cpp"
+echo 'int main(void) { return 0; }' >"$tmp/empty.c"
+
+for cc in gcc clang; do
+	for std in c11 c17 gnu11; do
+		check "fprof.h compiles as $std with $cc" \
+			"$cc" -std=$std "${strict[@]}" -Wstrict-prototypes -c -o "$tmp/use.o" "$tmp/use.c"
+	done
+done
+for cxx in g++ clang++; do
+	for std in c++17 c++20; do
+		check "the C++ header compiles as $std with $cxx" \
+			"$cxx" -std=$std "${strict[@]}" -c -o "$tmp/use.o" "$tmp/use.cpp"
+	done
+done
+for header in shm/*.h; do
+	check "$header compiles by itself as C11" \
+		gcc -std=c11 -D_GNU_SOURCE "${strict[@]}" -include "$header" -fsyntax-only "$tmp/empty.c"
+done
+
+# Nothing is left of a disabled zone: no string, no symbol, and the code of an empty main.
+check "FPROF_DISABLED compiles as C" gcc -std=c11 "${strict[@]}" -DFPROF_DISABLED -c -o "$tmp/off.o" "$tmp/use.c"
+check "FPROF_DISABLED compiles as C++" g++ -std=c++17 "${strict[@]}" -DFPROF_DISABLED -c -o "$tmp/offxx.o" "$tmp/use.cpp"
+nothing_left() {
+	! strings -a "$1" | grep -q headers_test_zone && ! nm "$1" | grep -qi fprof
+}
+check "FPROF_DISABLED leaves no string and no symbol (C)" nothing_left "$tmp/off.o"
+check "FPROF_DISABLED leaves no string and no symbol (C++)" nothing_left "$tmp/offxx.o"
+gcc -std=c11 -O2 -c -o "$tmp/empty.o" "$tmp/empty.c"
+same_text() {
+	[ "$(objdump -d --no-show-raw-insn "$1" | tail -n +4)" = "$(objdump -d --no-show-raw-insn "$2" | tail -n +4)" ]
+}
+check "FPROF_DISABLED leaves no instruction" same_text "$tmp/off.o" "$tmp/empty.o"
+gcc -std=c11 -Iclient -O2 -c -o "$tmp/on.o" "$tmp/use.c"
+on_is_seen() {
+	! nothing_left "$1" && ! same_text "$1" "$tmp/empty.o"
+}
+check "without FPROF_DISABLED they are there" on_is_seen "$tmp/on.o"
+
+for source in shm/*.c client/*.c client/preload/*.c; do
+	check "$source compiles for arm64" aarch64-linux-gnu-gcc -std=gnu11 -D_GNU_SOURCE -I. -Iclient \
+		-DFPROF_VERSION='"0"' -DFPROF_LIBDIR='"/"' -O2 -Wall -Wextra -Werror -fPIC -c -o "$tmp/arm.o" "$source"
+done
+
+# A preloaded library that needs a newer libc than the game's runtime has kills the game.
+newest_glibc() {
+	objdump -T "$1" | sed -n 's/.*GLIBC_\([0-9.]*\)[) ].*/\1/p' | sort -V | tail -n 1
+}
+old_enough() {
+	local newest
+	newest=$(newest_glibc "$1")
+	echo "needs GLIBC_$newest"
+	[ -n "$newest" ] && [ "$(printf '%s\n2.28\n' "$newest" | sort -V | tail -n 1)" = 2.28 ]
+}
+check "libfprof-preload.so needs nothing newer than GLIBC_2.28" old_enough "$B/libfprof-preload.so"
+exit "$failed"

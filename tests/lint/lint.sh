@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What a machine can say about the tree without running it. One line a check; LINT=NAME runs only that one.
+set -uo pipefail
+. "$(dirname "$0")/../tap.sh"
+
+mapfile -t c_files < <(git ls-files -- '*.c' '*.h' '*.cpp' '*.hpp')
+mapfile -t shell_files < <(git ls-files -- '*.sh' .ci/run)
+mapfile -t modules < <(git ls-files -- 'shm/*.c' 'client/*.c' 'daemon/*.c')
+tidy_flags=(-std=gnu11 -I. -Iclient -D_GNU_SOURCE '-DFPROF_VERSION="0"' '-DFPROF_LIBDIR="/"')
+
+lint() { # name, command...
+	[ -z "${LINT-}" ] || [ "$LINT" = "$1" ] || return 0
+	check "lint: $1" "${@:2}"
+}
+
+format() {
+	clang-format --dry-run -Werror "${c_files[@]}"
+}
+
+tidy() {
+	# shellcheck disable=SC2016 # sh expands it
+	printf '%s\0' "${modules[@]}" |
+		xargs -0 -n 4 -P 2 sh -c 'for f in "$@"; do clang-tidy --quiet "$f" -- '"${tidy_flags[*]@Q}"' || exit 255; done' tidy 2>&1 |
+		grep -v ' warnings\? generated\.$'
+	return "${PIPESTATUS[1]}"
+}
+
+static_check() {
+	# It knows neither the cleanup attribute (leaks), nor that mmap takes -1, nor glibc's promises.
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability -j 2 \
+		--suppress=memleak --suppress=resourceLeak --suppress=invalidFunctionArg \
+		--suppress=readdirCalled --suppress=shiftTooManyBitsSigned \
+		-I. -Iclient -D_GNU_SOURCE -D__x86_64__ -D__linux__ -DFPROF_VERSION='"0"' -DFPROF_LIBDIR='"/"' \
+		'-DElfW(type)=Elf64_##type' \
+		"${modules[@]}"
+}
+
+shell() {
+	shellcheck "${shell_files[@]}"
+}
+
+first_line() {
+	local file bad=0
+	while IFS= read -r file; do
+		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ' || {
+			echo "$file does not begin with its licence"
+			bad=1
+		}
+	done < <(git ls-files -- '*.c' '*.h' '*.cpp' '*.hpp' '*.sh' '*.mjs' 'web/*.js' Makefile '*.mk' schema.sql .ci/run '*.pml')
+	return "$bad"
+}
+
+# The tree must not know where it was written, nor keep notes to its writers.
+foreign_words() {
+	! git grep -nIE '(^|[^[:alnum:]_.])/work/|\.\./shared/|TODO|FIXME' -- . ':!tests/lint/lint.sh' ':!tests/package-lock.json' ':!*/corpus/*'
+}
+
+types() {
+	tests/node_modules/.bin/tsc -p tests/tsconfig.json
+}
+
+openapi() {
+	node tests/lint/openapi.mjs
+}
+
+lint clang-format format
+lint layers bash tests/lint/layers.sh
+lint licences first_line
+lint words foreign_words
+lint shellcheck shell
+lint openapi openapi
+lint tsc types
+lint cppcheck static_check
+lint clang-tidy tidy
+exit "$failed"

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What `make run` shows: a daemon, a real game that knows nothing of us, a game with zones of its own.
+# Everything that is started here ends with this script. B: the build directory; RUN_ONCE=1: end after
+# printing; RUN_HTTP: another address than 127.0.0.1:7600 to start looking from.
+set -euo pipefail
+
+B=${B:-build}
+PATH=$PATH:/usr/games
+wad=/usr/share/games/doom/freedoom1.wad
+frames_of_demo3=1281
+private=
+pids=()
+
+say() {
+	printf '%s\n' "$*"
+}
+
+die() {
+	printf 'make run: %s\n' "$*" >&2
+	exit 1
+}
+
+finish() {
+	local pid
+	trap - EXIT INT TERM
+	# The last one started ends first, so that the daemon sees its games go.
+	for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
+		pid=${pids[i]}
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	[ -z "$private" ] || rm -rf "$private"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Is somebody listening there?
+port_taken() { # host port
+	(exec 3<>"/dev/tcp/$1/$2") 2>/dev/null
+}
+
+api() { # path
+	curl -sS --fail --max-time 10 "$url$1"
+}
+
+# Asks again until the condition holds; what cannot come any more ends the waiting.
+until_ok() { # what, command...
+	local what=$1 tries
+	shift
+	for ((tries = 0; tries < 300; tries++)); do
+		"$@" && return 0
+		kill -0 "$daemon" 2>/dev/null || die "fprofd ended while waiting for $what"
+		sleep 0.1
+	done
+	die "waited 30 s for $what"
+}
+
+start_daemon() {
+	local args=()
+	local host=${RUN_HTTP:-127.0.0.1:7600}
+	local port=${host##*:}
+	host=${host%:*}
+	if port_taken "$host" "$port"; then
+		local wanted=$port
+		while port_taken "$host" "$port"; do
+			port=$((port + 1))
+		done
+		say "Port $wanted is taken; using $port."
+	fi
+	# A daemon that runs already keeps its socket; this one then gets directories of its own.
+	if "$B/fprof" status >/dev/null 2>&1; then
+		private=$(mktemp -d "${XDG_RUNTIME_DIR:-/dev/shm}/fprof-run.XXXXXX")
+		args+=(--runtime-dir "$private" --state-dir "$private/state")
+		export FPROF_SOCKET=$private/fprofd.sock
+		say "Another fprofd is running; this one's socket is $FPROF_SOCKET."
+	fi
+	url=http://$host:$port
+	"$B/fprofd" --http "$host:$port" "${args[@]}" &
+	daemon=$!
+	pids+=("$daemon")
+	until_ok "$url/readyz" ready
+}
+
+ready() {
+	curl -sf --max-time 2 -o /dev/null "$url/readyz"
+}
+
+# The newest session of a name, as JSON.
+session() { # name
+	api /api/v1/sessions | jq -ce --arg name "$1" '[.sessions[] | select(.name == $name)] | max_by(.id) // empty'
+}
+
+session_ended() { # name
+	[ "$(session "$1" | jq -r .state)" != live ]
+}
+
+session_has_frames() { # name
+	[ "$(session "$1" | jq -r .frames_total)" -gt 0 ] 2>/dev/null
+}
+
+play_game() {
+	local frames=0
+	[ -z "${RUN_ONCE-}" ] || frames=180
+	"$B/game" --cap --frames "$frames" >/dev/null &
+	pids+=("$!")
+}
+
+play_doom() {
+	local status=0
+	say "Playing chocolate-doom with Freedoom, demo3, without a window ..."
+	SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy "$B/fprof" run --name doom -- \
+		chocolate-doom -iwad "$wad" -timedemo demo3 -nosound -nogui >/dev/null 2>&1 || status=$?
+	# 255 is how chocolate-doom ends a timed demo.
+	[ "$status" = 255 ] || die "chocolate-doom ended with $status, not with 255"
+	until_ok "the end of doom's session" session_ended doom
+}
+
+show() {
+	local id frames line
+	id=$(session doom | jq -r .id)
+	frames=$(session doom | jq -r .frames_total)
+	say ""
+	say "The dashboard:  $url/"
+	say ""
+	say "doom drew $frames frames (demo3 has $frames_of_demo3). Ask for them:"
+	for line in "/api/v1/sessions" "/api/v1/sessions/$id/frames?last=3" \
+		"/api/v1/sessions/$id/frames/slowest"; do
+		api "$line" | jq -e . >/dev/null || die "$url$line does not answer"
+		say "  curl -s '$url$line'"
+	done
+	say ""
+	[ "$frames" = "$frames_of_demo3" ] || die "recorded $frames frames of doom, not $frames_of_demo3"
+}
+
+start_daemon
+play_game
+play_doom
+until_ok "the example game's first frame" session_has_frames game
+show
+if [ -n "${RUN_ONCE-}" ]; then
+	exit 0
+fi
+say "The example game goes on; record your own with: $B/fprof run -- ./your-game"
+say "Ctrl-C stops everything."
+wait "$daemon"
