@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch owns its arrays and every string and blob that its rows point to. It belongs to one thread at
- * a time: the drain fills it, the store writes and frees it.
+ * A batch owns its arrays and every string and blob that its rows point to. It belongs to one
+ * thread at a time: the drain fills it, the store writes and frees it.
  */
 #include "batch.h"
 

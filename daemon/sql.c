@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nothing is kept here: all state is the connection's. A binder or row remembers its first failure, so
- * that a long list of columns needs one check at its end.
+ * Nothing is kept here: all state is the connection's. A binder or row remembers its first failure,
+ * so that a long list of columns needs one check at its end.
  */
 #include "sql.h"
 

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* -ENOSPC, -EROFS, -EIO, -EBUSY, -ENOMEM, -ENOENT (cannot be opened), -EINVAL (the schema refuses this
- * row), -EBADMSG (damaged, no database, or not of our schema); 0 for SQLITE_OK, ROW and DONE. */
+/* -ENOSPC, -EROFS, -EIO, -EBUSY, -ENOMEM, -ENOENT (cannot be opened), -EINVAL (the schema refuses
+ * this row), -EBADMSG (damaged, no database, or not of our schema); 0 for SQLITE_OK, ROW and DONE.
+ */
 int sql_errno(int rc);
 
 /* Runs statements that answer nothing: 0 or -errno. */
@@ -45,7 +46,7 @@ int sql_run(struct sql_binder *b);
 /* Reads columns of the current row from the first on. */
 struct sql_row {
 	sqlite3_stmt *stmt;
-	int at; /* next column */
+	int at;	   /* next column */
 	int error; /* -ENOMEM once a text could not be copied */
 };
 struct sql_row sql_row(sqlite3_stmt *stmt);
@@ -53,7 +54,7 @@ int64_t row_int(struct sql_row *r);
 uint64_t row_uint(struct sql_row *r);
 uint32_t row_u32(struct sql_row *r);
 double row_real(struct sql_row *r);
-char *row_text(struct sql_row *r); /* a copy, NULL for NULL */
+char *row_text(struct sql_row *r);			/* a copy, NULL for NULL */
 int64_t row_int_or(struct sql_row *r, int64_t unknown); /* unknown for NULL */
 
 static inline void sql_finalizep(sqlite3_stmt **stmt)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue, the store thread, and what others may ask of them. The thread takes all batches that are
- * queued (up to GROUP_BYTES of chunks) into one transaction, and begins one at most every
- * COMMIT_INTERVAL_NS: a commit costs about 150 us whatever is in it. It sleeps without a timeout while there
- * is nothing to write and nothing to try again.
+ * The queue, the store thread, and what others may ask of them. The thread takes all batches that
+ * are queued (up to GROUP_BYTES of chunks) into one transaction, and begins one at most every
+ * COMMIT_INTERVAL_NS: a commit costs about 150 us whatever is in it. It sleeps without a timeout
+ * while there is nothing to write and nothing to try again.
  *
- * A transaction that fails is rolled back and tried again after store_history_recover did something about the
- * reason: no batch is lost unless there is neither disk nor memory for it, and then it is counted.
+ * A transaction that fails is rolled back and tried again after store_history_recover did something
+ * about the reason: no batch is lost unless there is neither disk nor memory for it, and then it is
+ * counted.
  */
 #include "store.h"
 

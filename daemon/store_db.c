@@ -5,8 +5,8 @@
  * eviction running, 4 KiB pages took 304 MB/s, 16 KiB 686, 64 KiB 548 and left 40% of each page
  * empty; small commits cost 159, 149 and 237 us.
  *
- * A connection to a file must never be joined by a plain open() and close() of the same file in this
- * process: POSIX would drop SQLite's locks. Only stat(), rename() and unlink() are used here.
+ * A connection to a file must never be joined by a plain open() and close() of the same file in
+ * this process: POSIX would drop SQLite's locks. Only stat(), rename() and unlink() are used here.
  */
 #include "store_db.h"
 
@@ -132,8 +132,8 @@ static int prepare_file(sqlite3 *db, enum db_kind kind, bool check)
 
 int db_open(const char *path, enum db_kind kind, bool check, sqlite3 **ret_db)
 {
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-		    SQLITE_OPEN_URI;
+	int flags =
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
 	sqlite3 *db = NULL;
 	int r;
 
@@ -180,8 +180,8 @@ void db_remove(const char *path)
 	}
 }
 
-/* The oldest file of a directory whose name starts with prefix (names end in UTC, so the least), and how many
- * there are. WALs go with their files. */
+/* The oldest file of a directory whose name starts with prefix (names end in UTC, so the least),
+ * and how many there are. WALs go with their files. */
 static size_t find_oldest(DIR *dir, const char *prefix, char *ret_oldest, size_t size)
 {
 	struct dirent *entry;

@@ -41,8 +41,8 @@ enum db_kind {
 	DB_STATE,   /* durable */
 };
 
-/* Opens or creates one, checks an old one's integrity when check is set, applies the schema. Errors as
- * above. */
+/* Opens or creates one, checks an old one's integrity when check is set, applies the schema. Errors
+ * as above. */
 int db_open(const char *path, enum db_kind kind, bool check, sqlite3 **ret_db);
 /* Read-only, for history readers and the look for sessions to resume. */
 int db_open_reader(const char *path, sqlite3 **ret_db);
@@ -55,8 +55,8 @@ void db_remove(const char *path);
 
 enum db_copy {
 	DB_COPY_ALL,
-	DB_COPY_NAMES, /* sessions, markers, tracks, streams, ...: what gives events their meaning; a
-			  table that cannot be read is left out */
+	DB_COPY_NAMES, /* sessions, markers, tracks, streams, ...: what gives events their meaning;
+			  a table that cannot be read is left out */
 };
 /* Copies rows from one open database into another, by its path or URI. 0 or -errno. */
 int db_copy_rows(sqlite3 *from, const char *to, enum db_copy what);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eviction moves one point per session forward: evicted_before. Events that end before it go, with the
- * counters, GPU spans and gaps of the frames that began before it; frames keep their rows for EVICT_FRAME_ROWS
- * more. Readers tell evicted frames by streams.events_from, the first frame that began at or after
- * that point. The point is the begin of the oldest frame that keeps its events, or, when bytes are short, the
- * end of as many of the oldest chunks as it takes.
+ * Eviction moves one point per session forward: evicted_before. Events that end before it go, with
+ * the counters, GPU spans and gaps of the frames that began before it; frames keep their rows for
+ * EVICT_FRAME_ROWS more. Readers tell evicted frames by streams.events_from, the first frame that
+ * began at or after that point. The point is the begin of the oldest frame that keeps its events,
+ * or, when bytes are short, the end of as many of the oldest chunks as it takes.
  *
- * The newest chunk of a track that has been silent since stays while the track lives (session->kept):
- * a zone may be open in it that touches every frame up to now. It goes when the track speaks again, and when
- * bytes are short and nothing else is left.
+ * The newest chunk of a track that has been silent since stays while the track lives
+ * (session->kept): a zone may be open in it that touches every frame up to now. It goes when the
+ * track speaks again, and when bytes are short and nothing else is left.
  *
  * Freed pages are used again; the file never shrinks and never grows past its budget.
  */
@@ -65,8 +65,9 @@ static const char *const texts[STATEMENTS] = {
 	[ST_GAPS_DELETE] = "DELETE FROM gaps WHERE session=? AND t1<?",
 	[ST_FRAMES_DELETE] = "DELETE FROM frames WHERE session=? AND stream=? AND frame<=?",
 	[ST_GPUS_DELETE] = "DELETE FROM frame_gpus WHERE session=? AND frame<=?",
-	[ST_TRACKS_DELETE] = "DELETE FROM tracks WHERE session=?1 AND end_ticks<?2 AND track NOT IN "
-			     "(SELECT track FROM streams WHERE session=?1)",
+	[ST_TRACKS_DELETE] =
+		"DELETE FROM tracks WHERE session=?1 AND end_ticks<?2 AND track NOT IN "
+		"(SELECT track FROM streams WHERE session=?1)",
 };
 
 /* A chunk that is about to go. */
@@ -280,8 +281,8 @@ static int evict_details(struct evictor *e, struct stored_session *s, struct evi
 		r = advance_stream(e, s, &s->streams.at[i], totals);
 	if (r == 0) {
 		main_stream = stored_session_stream(s, 0);
-		r = run_ints(e, ST_SPANS_DELETE,
-			     (int64_t[]){id, (int64_t)main_stream->events_from}, 2);
+		r = run_ints(e, ST_SPANS_DELETE, (int64_t[]){id, (int64_t)main_stream->events_from},
+			     2);
 	}
 	if (r == 0)
 		r = run_ints(e, ST_GAPS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
@@ -382,11 +383,10 @@ static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t byt
 	return s->chunk_bytes < had ? 1 : evict_kept(e, s, totals);
 }
 
-static const char *const session_tables[] = {"sessions",       "session_totals", "memories",
-					     "markers",	       "tracks",	 "streams",
-					     "infos",	       "chunks",	 "gaps",
-					     "frames",	       "frame_counters", "gpu_spans",
-					     "frame_gpus",     "ledger"};
+static const char *const session_tables[] = {
+	"sessions",	  "session_totals", "memories",	  "markers", "tracks",
+	"streams",	  "infos",	    "chunks",	  "gaps",    "frames",
+	"frame_counters", "gpu_spans",	    "frame_gpus", "ledger"};
 
 static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
 {
@@ -491,4 +491,3 @@ int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
 		r = evict_session(evictor, s->id, totals);
 	return r < 0 ? r : evictor_make_room(evictor, limits, 0, totals);
 }
-

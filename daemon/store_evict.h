@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the history within its bounds, inside the transaction that made it grow. The store thread's.
+ * Keeps the history within its bounds, inside the transaction that made it grow. The store
+ * thread's.
  */
 #ifndef FPROF_DAEMON_STORE_EVICT_H
 #define FPROF_DAEMON_STORE_EVICT_H
@@ -31,11 +32,12 @@ struct evict_totals {
 	uint64_t frames, chunks, sessions; /* grow */
 };
 
-/* Makes room for incoming more bytes of chunks: oldest ended sessions whole, then the oldest events of the
- * largest session. */
+/* Makes room for incoming more bytes of chunks: oldest ended sessions whole, then the oldest events
+ * of the largest session. */
 int evictor_make_room(struct evictor *evictor, const struct evict_limits *limits, uint64_t incoming,
 		      struct evict_totals *totals);
-/* What the touched sessions hold beyond their frames and bytes, and ended sessions beyond their number. */
+/* What the touched sessions hold beyond their frames and bytes, and ended sessions beyond their
+ * number. */
 int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
 		 struct evict_totals *totals);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history lives in one SQLite file in WAL mode. Four things can happen to it, and each ends with readers
- * being told to open it anew (generation):
+ * The history lives in one SQLite file in WAL mode. Four things can happen to it, and each ends
+ * with readers being told to open it anew (generation):
  *
- *   no space, read-only, I/O error: its rows move into a database in memory; the disk is tried again
- *     later, and the rows move back into a new file that replaces the old one
- *   damage: the file is moved aside, a new one begins with the names that can still be read (sessions,
- *     markers, tracks), and live sessions are written again from the copies that are kept of them
- *   a WAL held by a foreign reader's transaction, or a lock held by a foreign writer: the database is
- *     copied page by page and the copy renamed over it; the foreigner keeps the old file until it closes
+ *   no space, read-only, I/O error: its rows move into a database in memory; the disk is tried
+ * again later, and the rows move back into a new file that replaces the old one damage: the file is
+ * moved aside, a new one begins with the names that can still be read (sessions, markers, tracks),
+ * and live sessions are written again from the copies that are kept of them a WAL held by a foreign
+ * reader's transaction, or a lock held by a foreign writer: the database is copied page by page and
+ * the copy renamed over it; the foreigner keeps the old file until it closes
  *
- * The order of that rename matters: first the copy over the file, then the old WAL is unlinked. A crash
- * between the two leaves the copy with the old WAL, and replaying that is harmless, since the copy
- * has the same pages with all of it applied. The foreigner's own close does not touch our WAL: SQLite
- * sees that the file under its name is another one.
+ * The order of that rename matters: first the copy over the file, then the old WAL is unlinked. A
+ * crash between the two leaves the copy with the old WAL, and replaying that is harmless, since the
+ * copy has the same pages with all of it applied. The foreigner's own close does not touch our WAL:
+ * SQLite sees that the file under its name is another one.
  */
 #include "store_history.h"
 

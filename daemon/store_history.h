@@ -48,12 +48,13 @@ struct store_history {
 	uint64_t rotations;
 };
 
-/* Opens it on disk, or in memory when that fails (said in place.reason). -ENOMEM or what memory said. */
+/* Opens it on disk, or in memory when that fails (said in place.reason). -ENOMEM or what memory
+ * said. */
 int store_history_init(struct store_history *h, const struct config *config);
 void store_history_deinit(struct store_history *h);
 
-/* One transaction: the rows of the batches from first up to but without end (linked by next), what they evict, the
- * sessions' figures. -errno: nothing was written. */
+/* One transaction: the rows of the batches from first up to but without end (linked by next), what
+ * they evict, the sessions' figures. -errno: nothing was written. */
 int store_history_commit(struct store_history *h, const struct batch *first,
 			 const struct batch *end);
 /* After a commit: checkpoints; replaces a database whose WAL a reader holds. */

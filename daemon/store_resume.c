@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions that an earlier fprofd left live: found again by the process that reconnects, or ended. The
- * caller's thread reads through a connection of its own; what is to be written goes through the queue.
+ * Sessions that an earlier fprofd left live: found again by the process that reconnects, or ended.
+ * The caller's thread reads through a connection of its own; what is to be written goes through the
+ * queue.
  */
 #include "store.h"
 

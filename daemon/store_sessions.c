@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A sorted array of pointers: there are at most some hundred sessions, and one is nearly always last. */
+/* A sorted array of pointers: there are at most some hundred sessions, and one is nearly always
+ * last. */
 #include "store_sessions.h"
 
 #include "sql.h"
@@ -189,12 +190,13 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 static int load_streams(struct stored_sessions *sessions, sqlite3 *db)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = sql_prepare(db,
-			    "SELECT s.session, s.stream, s.events_from, f.frame, f.t1 FROM streams s "
-			    "LEFT JOIN frames f ON f.session = s.session AND f.stream = s.stream "
-			    "AND f.frame = (SELECT max(frame) FROM frames WHERE session = s.session "
-			    "AND stream = s.stream)",
-			    &stmt);
+	int r = sql_prepare(
+		db,
+		"SELECT s.session, s.stream, s.events_from, f.frame, f.t1 FROM streams s "
+		"LEFT JOIN frames f ON f.session = s.session AND f.stream = s.stream "
+		"AND f.frame = (SELECT max(frame) FROM frames WHERE session = s.session "
+		"AND stream = s.stream)",
+		&stmt);
 
 	while (r == 0 && (r = sql_step(stmt)) == 1) {
 		struct sql_row row = sql_row(stmt);

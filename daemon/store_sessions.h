@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the store thread knows of each session in the history: how many bytes of events it has, up to
- * where they were evicted, its streams. It mirrors the database and can be loaded from it again at
- * any time, which is what happens after a transaction failed. The store thread's alone.
+ * What the store thread knows of each session in the history: how many bytes of events it has, up
+ * to where they were evicted, its streams. It mirrors the database and can be loaded from it again
+ * at any time, which is what happens after a transaction failed. The store thread's alone.
  */
 #ifndef FPROF_DAEMON_STORE_SESSIONS_H
 #define FPROF_DAEMON_STORE_SESSIONS_H
@@ -18,8 +18,8 @@ struct stored_stream {
 	uint64_t events_from; /* first frame whose events are all there */
 };
 
-/* A chunk older than what is retained that stays, since its track has been silent since: a zone may be
- * open in it. */
+/* A chunk older than what is retained that stays, since its track has been silent since: a zone may
+ * be open in it. */
 struct kept_chunk {
 	int64_t id;
 	uint32_t track, lane;
@@ -29,9 +29,9 @@ struct kept_chunk {
 struct stored_session {
 	uint64_t id;
 	enum session_state state;
-	bool stored;		/* the database has it */
-	bool touched;		/* by the transaction in progress */
-	uint64_t chunk_bytes;	/* as stored */
+	bool stored;	      /* the database has it */
+	bool touched;	      /* by the transaction in progress */
+	uint64_t chunk_bytes; /* as stored */
 	uint32_t threads_seen, next_track;
 	int64_t evicted_before; /* INT64_MIN: nothing was evicted */
 	int64_t scan_from;	/* chunks that end before it are gone or kept */
@@ -39,7 +39,7 @@ struct stored_session {
 	unsigned evictions;
 	VEC(struct stored_stream) streams;
 	VEC(struct kept_chunk) kept;
-	bool has_row; /* an ended session's goes after its last commit */
+	bool has_row;		/* an ended session's goes after its last commit */
 	struct session_row row; /* of live ones: to write it again when the database was lost */
 };
 

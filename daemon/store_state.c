@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Session ids are never used twice within a state directory. Each durable write reserves ID_BLOCK of
- * them, so that most sessions begin without a sync; a clean end gives the rest back.
+ * Session ids are never used twice within a state directory. Each durable write reserves ID_BLOCK
+ * of them, so that most sessions begin without a sync; a clean end gives the rest back.
  *
- * Without the database ids go on from the history's newest, and from the seconds since 1970 when the
- * counter was never seen, since sessions that the history has forgotten may have had any smaller id.
+ * Without the database ids go on from the history's newest, and from the seconds since 1970 when
+ * the counter was never seen, since sessions that the history has forgotten may have had any
+ * smaller id.
  */
 #include "store_state.h"
 

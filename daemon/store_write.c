@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One statement and one function for each kind of row. Rows replace what has the same key: the drain sends a
- * row again when something of it changed. Rows of a session that the history does not have (it was
- * evicted) are refused, so that nothing is stored that no session's eviction would find again.
+ * One statement and one function for each kind of row. Rows replace what has the same key: the
+ * drain sends a row again when something of it changed. Rows of a session that the history does not
+ * have (it was evicted) are refused, so that nothing is stored that no session's eviction would
+ * find again.
  */
 #include "store_write.h"
 
@@ -54,8 +55,9 @@ static const char *const texts[STATEMENTS] = {
 			  "evicted_before_ticks=? WHERE session=?",
 	[ST_MEMORY] = "INSERT OR REPLACE INTO memories (session, lane, memory_id, origin, bytes) "
 		      "VALUES (?,?,?,?,?)",
-	[ST_MARKER] = "INSERT OR REPLACE INTO markers (session, marker, kind, level, unit, dynamic, "
-		      "line, colour, name, category, file) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+	[ST_MARKER] =
+		"INSERT OR REPLACE INTO markers (session, marker, kind, level, unit, dynamic, "
+		"line, colour, name, category, file) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[ST_TRACK] = "INSERT OR REPLACE INTO tracks (session, track, kind, tid, name, begin_ticks, "
 		     "end_ticks, ns_per_tick, valid_bits) VALUES (?,?,?,?,?,?,?,?,?)",
 	[ST_STREAM] = "INSERT INTO streams (session, stream, name, track) VALUES (?,?,?,?) "
@@ -527,11 +529,10 @@ static int row_done(struct row_writer *w, int r, uint64_t events)
 }
 
 /* Writes all rows of one member of a batch with fn; lost: the lead words in row i. */
-#define WRITE_ROWS(w, rows, fn, id, lost)                                                    \
-	for (i = 0; i < (rows).count && r == 0; i++)                                         \
-		r = row_done((w), session_of((w), (rows).at[i].id) ? fn((w), &(rows).at[i]) \
-								   : -EINVAL,                \
-			     (lost))
+#define WRITE_ROWS(w, rows, fn, id, lost)                                                      \
+	for (i = 0; i < (rows).count && r == 0; i++)                                           \
+	r = row_done((w), session_of((w), (rows).at[i].id) ? fn((w), &(rows).at[i]) : -EINVAL, \
+		     (lost))
 
 static int write_names(struct row_writer *w, const struct batch *b)
 {

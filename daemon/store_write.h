@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a batch's rows into the open transaction of one connection, with statements that are prepared
- * once. Compresses chunks. The store thread's.
+ * Writes a batch's rows into the open transaction of one connection, with statements that are
+ * prepared once. Compresses chunks. The store thread's.
  */
 #ifndef FPROF_DAEMON_STORE_WRITE_H
 #define FPROF_DAEMON_STORE_WRITE_H
@@ -19,8 +19,8 @@ void row_writer_free(struct row_writer *writer); /* NULL is fine */
 /* What a batch came to; adds to what is there. */
 struct write_totals {
 	uint64_t raw_bytes, stored_bytes; /* of chunks */
-	uint64_t rows_refused;		  /* the schema refused them, or nobody knows their session */
-	uint64_t events_refused;	  /* lead words in those */
+	uint64_t rows_refused;	 /* the schema refused them, or nobody knows their session */
+	uint64_t events_refused; /* lead words in those */
 };
 
 /* All rows in the batch's order. A row that cannot be is left out and counted; any other failure is

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reader's connection, and the rows that are answered as they are stored. Every call is one read
+ * transaction under store_read_lock, so that the store never moves the database under it, and the
+ * WAL is never pinned by us for longer than a call.
+ */
+#include "history.h"
+
+#include "history_impl.h"
+#include "log.h"
+#include "rows.h"
+#include "store_db.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SESSION_SELECT                                                              \
+	"SELECT " ROWS_SESSION ", " ROWS_UPDATE ", t.threads_seen, t.chunk_bytes, " \
+	"(SELECT min(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
+	"(SELECT max(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
+	"(SELECT events_from FROM streams WHERE session = s.id AND stream = 0) "    \
+	"FROM " ROWS_SESSION_FROM " WHERE (?1 = 4294967295 OR s.uid = ?1) "
+
+#define CHUNK_SELECT "SELECT t0, t1, events, depth_in, data FROM chunks "
+
+static const char *const texts[HISTORY_STATEMENTS] = {
+	[HISTORY_SESSIONS] = SESSION_SELECT "ORDER BY s.id DESC",
+	[HISTORY_SESSION] = SESSION_SELECT "AND s.id = ?2",
+	[HISTORY_CURRENT] = SESSION_SELECT "ORDER BY t.state = 0 DESC, s.id DESC LIMIT 1",
+	[HISTORY_INFOS] = "SELECT key, value FROM infos WHERE session = ? ORDER BY key",
+	[HISTORY_EVICTED] = "SELECT ifnull(evicted_before_ticks, -9223372036854775807 - 1) "
+			    "FROM session_totals WHERE session = ?",
+	[HISTORY_STREAM] = "SELECT stream FROM streams WHERE session = ? AND name = ? LIMIT 1",
+	[HISTORY_STREAMS] = "SELECT " ROWS_STREAM " FROM streams WHERE session = ? ORDER BY stream",
+	[HISTORY_TRACKS] = "SELECT " ROWS_TRACK " FROM tracks WHERE session = ? ORDER BY track",
+	[HISTORY_TRACK] = "SELECT " ROWS_TRACK " FROM tracks WHERE session = ? AND track = ?",
+	[HISTORY_FIRST] = "SELECT min(frame) FROM frames WHERE session = ? AND stream = ?",
+	[HISTORY_LAST] = "SELECT max(frame) FROM frames WHERE session = ? AND stream = ?",
+	[HISTORY_FRAMES] = "SELECT " ROWS_FRAME " FROM frames WHERE session = ? AND stream = ? "
+			   "AND frame BETWEEN ? AND ? ORDER BY frame",
+	[HISTORY_GPUS] = "SELECT " ROWS_GPU " FROM frame_gpus WHERE session = ? "
+			 "AND frame BETWEEN ? AND ? ORDER BY frame, track",
+	[HISTORY_LATE] = "SELECT t0, t1, late FROM chunks WHERE session = ? AND t1 >= ? "
+			 "AND t0 < ? AND late > 0",
+	[HISTORY_SLOWEST] = "SELECT frame FROM frames WHERE session = ? AND stream = ? "
+			    "AND flags & ? = 0 ORDER BY wall_ns DESC, frame LIMIT 1",
+	[HISTORY_CLOCK] = "SELECT clock_mult, clock_shift, start_ticks FROM sessions WHERE id = ?",
+	[HISTORY_NEXT_LANE] = "SELECT track, lane FROM chunks WHERE session = ? "
+			      "AND (track, lane) > (?, ?) ORDER BY track, lane LIMIT 1",
+	[HISTORY_CHUNKS] = CHUNK_SELECT "WHERE session = ? AND track = ? AND lane = ? "
+					"AND t1 >= ? ORDER BY t1, id",
+	[HISTORY_LAST_CHUNK] = CHUNK_SELECT "WHERE session = ? AND track = ? AND lane = ? "
+					    "ORDER BY t1 DESC, id DESC LIMIT 1",
+	[HISTORY_COUNTERS] = "SELECT " ROWS_COUNTER " FROM frame_counters WHERE session = ? "
+			     "AND stream = ? AND frame = ? ORDER BY marker",
+	[HISTORY_SPANS] = "SELECT " ROWS_SPAN " FROM gpu_spans WHERE session = ? AND frame = ? "
+			  "ORDER BY track, begin_ns, end_ns DESC",
+	[HISTORY_GAPS] = "SELECT " ROWS_GAP " FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
+	[HISTORY_MARKER] = "SELECT " ROWS_MARKER " FROM markers WHERE session = ? AND marker = ?",
+};
+
+int history_open(struct store *store, struct history **ret_history)
+{
+	struct history *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->store = store;
+	*ret_history = h;
+	return 0;
+}
+
+static void close_database(struct history *h)
+{
+	size_t i;
+
+	for (i = 0; i < HISTORY_STATEMENTS; i++) {
+		sqlite3_finalize(h->statements[i]);
+		h->statements[i] = NULL;
+	}
+	sqlite3_close(h->db);
+	h->db = NULL;
+}
+
+void history_close(struct history *history)
+{
+	if (!history)
+		return;
+	close_database(history);
+	free(history);
+}
+
+static int open_database(struct history *h, const char *path, uint64_t generation)
+{
+	size_t i;
+	int r;
+
+	close_database(h);
+	r = db_open_reader(path, &h->db);
+	for (i = 0; i < HISTORY_STATEMENTS && r == 0; i++)
+		r = sql_prepare(h->db, texts[i], &h->statements[i]);
+	if (r < 0) {
+		close_database(h);
+		return r;
+	}
+	h->generation = generation;
+	return 0;
+}
+
+/* -ENOENT is for what was asked for: all that can go wrong with the database is -EIO. */
+static int error_of(int r)
+{
+	return r == -ENOMEM ? r : -EIO;
+}
+
+int history_begin(struct history *h)
+{
+	char path[DB_PATH_MAX];
+	uint64_t generation;
+	bool is_uri;
+	int r = 0;
+
+	store_read_lock(h->store);
+	generation = store_location(h->store, path, sizeof(path), &is_uri);
+	if (!h->db || generation != h->generation)
+		r = open_database(h, path, generation);
+	if (r == 0)
+		r = sql_exec(h->db, "BEGIN");
+	if (r == 0)
+		return 0;
+	log_debug("history: cannot read %s: %s", path, strerror(-r));
+	close_database(h);
+	store_read_unlock(h->store);
+	return error_of(r);
+}
+
+int history_end(struct history *h, int r)
+{
+	size_t i;
+
+	for (i = 0; i < HISTORY_STATEMENTS; i++)
+		sqlite3_reset(h->statements[i]);
+	if (sql_exec(h->db, "COMMIT") < 0 || (r < 0 && r != -ENOENT))
+		close_database(h);
+	store_read_unlock(h->store);
+	return r >= 0 || r == -ENOENT ? r : error_of(r);
+}
+
+sqlite3_stmt *history_ask(struct history *h, enum history_statement which, const int64_t *values,
+			  size_t count)
+{
+	sqlite3_stmt *stmt = h->statements[which];
+	size_t i;
+
+	sqlite3_reset(stmt);
+	for (i = 0; i < count; i++)
+		sqlite3_bind_int64(stmt, (int)i + 1, values[i]);
+	return stmt;
+}
+
+int history_ask_int(struct history *h, enum history_statement which, const int64_t *values,
+		    size_t count, int64_t *ret_value)
+{
+	sqlite3_stmt *stmt = history_ask(h, which, values, count);
+	int r = sql_step(stmt);
+
+	if (r == 1 && sqlite3_column_type(stmt, 0) == SQLITE_NULL)
+		r = 0;
+	if (r == 1)
+		*ret_value = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return r;
+}
+
+int history_find_stream(struct history *h, uint64_t session, const char *name, uint32_t *ret_stream,
+			int64_t *ret_evicted_before)
+{
+	int64_t id = (int64_t)session, stream = 0;
+	sqlite3_stmt *stmt;
+	int r = history_ask_int(h, HISTORY_EVICTED, &id, 1, ret_evicted_before);
+
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	if (name && strcmp(name, "main") != 0) {
+		stmt = h->statements[HISTORY_STREAM];
+		sqlite3_bind_text(stmt, 2, name, -1, SQLITE_STATIC);
+		r = history_ask_int(h, HISTORY_STREAM, &id, 1, &stream);
+		sqlite3_bind_null(stmt, 2);
+		if (r <= 0)
+			return r < 0 ? r : -ENOENT;
+	}
+	*ret_stream = (uint32_t)stream;
+	return 0;
+}
+
+void history_session_deinit(struct history_session *session)
+{
+	size_t i;
+
+	session_row_deinit(&session->row);
+	session_update_row_deinit(&session->update);
+	for (i = 0; i < session->infos.count; i++) {
+		free(session->infos.at[i].key);
+		free(session->infos.at[i].value);
+	}
+	VEC_FREE(&session->infos);
+	memset(session, 0, sizeof(*session));
+}
+
+void history_sessions_free(history_sessions_vec *sessions)
+{
+	size_t i;
+
+	for (i = 0; i < sessions->count; i++)
+		history_session_deinit(&sessions->at[i]);
+	VEC_FREE(sessions);
+}
+
+static int read_infos(struct history *h, struct history_session *session)
+{
+	int64_t id = (int64_t)session->row.id;
+	sqlite3_stmt *stmt = history_ask(h, HISTORY_INFOS, &id, 1);
+	int r;
+
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		struct info_row info = {.session = session->row.id};
+
+		if (VEC_RESERVE(&session->infos, 1) < 0)
+			return -ENOMEM;
+		info.key = row_text(&row);
+		info.value = row_text(&row);
+		session->infos.at[session->infos.count++] = info;
+		if (row.error < 0)
+			return row.error;
+	}
+	return r;
+}
+
+/* A session from the current row of one of the SESSION_SELECTs; deinit it also on failure. */
+static int read_session(struct history *h, sqlite3_stmt *stmt, struct history_session *ret)
+{
+	struct sql_row row = sql_row(stmt);
+	uint64_t events_from;
+
+	memset(ret, 0, sizeof(*ret));
+	rows_session(&row, &ret->row);
+	rows_update(&row, &ret->update);
+	ret->threads = row_u32(&row);
+	ret->chunk_bytes = row_uint(&row);
+	ret->first_frame = row_uint(&row);
+	ret->last_frame = row_uint(&row);
+	events_from = MAX(row_uint(&row), ret->first_frame);
+	if (ret->last_frame > 0 && ret->last_frame >= events_from)
+		ret->frames_retained = ret->last_frame - events_from + 1;
+	return row.error < 0 ? row.error : read_infos(h, ret);
+}
+
+int history_sessions(struct history *h, uint32_t uid, history_sessions_vec *ret_sessions)
+{
+	history_sessions_vec sessions = {0};
+	int64_t owner = uid;
+	sqlite3_stmt *stmt;
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	stmt = history_ask(h, HISTORY_SESSIONS, &owner, 1);
+	while ((r = sql_step(stmt)) == 1) {
+		if (VEC_RESERVE(&sessions, 1) < 0)
+			r = -ENOMEM;
+		else
+			r = read_session(h, stmt, &sessions.at[sessions.count++]);
+		if (r < 0)
+			break;
+	}
+	r = history_end(h, r);
+	if (r < 0) {
+		history_sessions_free(&sessions);
+		return r;
+	}
+	*ret_sessions = sessions;
+	return 0;
+}
+
+int history_session(struct history *h, uint64_t id, uint32_t uid,
+		    struct history_session *ret_session)
+{
+	struct history_session session = {0};
+	int64_t values[] = {uid, (int64_t)id};
+	sqlite3_stmt *stmt;
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	stmt = id == 0 ? history_ask(h, HISTORY_CURRENT, values, 1)
+		       : history_ask(h, HISTORY_SESSION, values, 2);
+	r = sql_step(stmt);
+	if (r == 1)
+		r = read_session(h, stmt, &session);
+	else if (r == 0)
+		r = -ENOENT;
+	r = history_end(h, r);
+	if (r < 0) {
+		history_session_deinit(&session);
+		return r;
+	}
+	*ret_session = session;
+	return 0;
+}
+
+int history_streams(struct history *h, uint64_t session, history_streams_vec *ret_streams)
+{
+	history_streams_vec streams = {0};
+	int64_t id = (int64_t)session, ignored;
+	sqlite3_stmt *stmt;
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	r = history_ask_int(h, HISTORY_EVICTED, &id, 1, &ignored);
+	if (r <= 0)
+		return history_end(h, r < 0 ? r : -ENOENT);
+	stmt = history_ask(h, HISTORY_STREAMS, &id, 1);
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+
+		r = VEC_RESERVE(&streams, 1);
+		if (r < 0)
+			break;
+		rows_stream(&row, &streams.at[streams.count++]);
+		r = row.error;
+		if (r < 0)
+			break;
+	}
+	r = history_end(h, r);
+	*ret_streams = streams;
+	return r;
+}
+
+int history_tracks(struct history *h, uint64_t session, history_tracks_vec *ret_tracks)
+{
+	history_tracks_vec tracks = {0};
+	int64_t id = (int64_t)session, ignored;
+	sqlite3_stmt *stmt;
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	r = history_ask_int(h, HISTORY_EVICTED, &id, 1, &ignored);
+	if (r <= 0)
+		return history_end(h, r < 0 ? r : -ENOENT);
+	stmt = history_ask(h, HISTORY_TRACKS, &id, 1);
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+
+		r = VEC_RESERVE(&tracks, 1);
+		if (r < 0)
+			break;
+		rows_track(&row, &tracks.at[tracks.count++]);
+		r = row.error;
+		if (r < 0)
+			break;
+	}
+	r = history_end(h, r);
+	*ret_tracks = tracks;
+	return r;
+}

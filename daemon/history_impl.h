@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of history readers, shared by history*.c only. */
+#ifndef FPROF_DAEMON_HISTORY_IMPL_H
+#define FPROF_DAEMON_HISTORY_IMPL_H
+
+#include "history.h"
+#include "sql.h"
+
+enum history_statement {
+	HISTORY_SESSIONS,
+	HISTORY_SESSION,
+	HISTORY_CURRENT,
+	HISTORY_INFOS,
+	HISTORY_EVICTED,
+	HISTORY_STREAM,
+	HISTORY_STREAMS,
+	HISTORY_TRACKS,
+	HISTORY_TRACK,
+	HISTORY_FIRST,
+	HISTORY_LAST,
+	HISTORY_FRAMES,
+	HISTORY_GPUS,
+	HISTORY_LATE,
+	HISTORY_SLOWEST,
+	HISTORY_CLOCK,
+	HISTORY_NEXT_LANE,
+	HISTORY_CHUNKS,
+	HISTORY_LAST_CHUNK,
+	HISTORY_COUNTERS,
+	HISTORY_SPANS,
+	HISTORY_GAPS,
+	HISTORY_MARKER,
+	HISTORY_STATEMENTS
+};
+
+struct history {
+	struct store *store;
+	sqlite3 *db; /* NULL: to be opened */
+	uint64_t generation;
+	sqlite3_stmt *statements[HISTORY_STATEMENTS];
+};
+
+/* Opens the database anew where it moved and begins a read transaction. Each begin that returned 0
+ * is followed by one history_end with the result so far, which it returns in the terms of
+ * history.h. */
+int history_begin(struct history *h);
+int history_end(struct history *h, int r);
+
+/* The statement with its first parameters bound to integers. */
+sqlite3_stmt *history_ask(struct history *h, enum history_statement which, const int64_t *values,
+			  size_t count);
+/* Runs it for one integer: 1, 0 (no row, or NULL), -errno. */
+int history_ask_int(struct history *h, enum history_statement which, const int64_t *values,
+		    size_t count, int64_t *ret_value);
+
+/* Within a transaction: the stream called name (NULL: main), and up to where the session's events
+ * were evicted (INT64_MIN: not at all). 0, -ENOENT, -errno. */
+int history_find_stream(struct history *h, uint64_t session, const char *name, uint32_t *ret_stream,
+			int64_t *ret_evicted_before);
+/* Within a transaction: frames from..to with their GPU rows and flags. */
+int history_read_frames(struct history *h, uint64_t session, uint32_t stream, uint64_t from,
+			uint64_t to, int64_t evicted_before, struct history_frames *ret_frames);
+
+#endif
