@@ -2,10 +2,10 @@
 /*
  * What the drain thread hands to the store thread: rows, one transaction a batch.
  *
- * The drain thread fills a batch, the store thread commits and frees it; at no time do both touch it.
- * All tick values are relative to the session's start_ticks (signed: an event may be older), all
- * ns values count from session start. Strings are owned by the batch (malloc), valid UTF-8. Rows are
- * written in the order of the members below.
+ * The drain thread fills a batch, the store thread commits and frees it; at no time do both touch
+ * it. All tick values are relative to the session's start_ticks (signed: an event may be older),
+ * all ns values count from session start. Strings are owned by the batch (malloc), valid UTF-8.
+ * Rows are written in the order of the members below.
  */
 #ifndef FPROF_DAEMON_BATCH_H
 #define FPROF_DAEMON_BATCH_H
@@ -24,55 +24,56 @@ enum discard_reason {
 	DISCARD_MALFORMED = 0, /* unknown marker id, impossible length, garbage word */
 	DISCARD_TIME,	       /* a time that could not be placed without ambiguity */
 	DISCARD_QUOTA,	       /* the session's share was used up */
-	DISCARD_HOOK_MARK,     /* hook marks, once the game's own were seen; marks of wrong threads */
+	DISCARD_HOOK_MARK, /* hook marks, once the game's own were seen; marks of wrong threads */
 	DISCARD_NOT_RECORDING, /* arrived outside a recorded range */
 	DISCARD_REASONS
 };
 
 /* What was repaired or refused, per session; "losses" in the API. */
 enum repair_kind {
-	REPAIR_UNBALANCED_END = 0, /* an end whose zone was open further out: inner ones truncated */
-	REPAIR_STRAY_END,	   /* an end of a zone that is not open */
-	REPAIR_TRUNCATED_ZONE,	   /* closed by thread end, process end, lap or lost fiber segment */
-	REPAIR_DEPTH,		   /* zones beyond the depth limit, counted, not stored */
-	REPAIR_FOREIGN_MARK,	   /* marks of the main stream from another thread */
-	REPAIR_TIME_BACKWARDS,	   /* times that ran backwards on one ring, clamped */
-	REPAIR_LATE_EVENT,	   /* came after their frame was closed */
-	REPAIR_GPU_DROPPED,	   /* GPU queries lost, and spans with impossible times */
-	REPAIR_COUNTERS_REFUSED,   /* beyond max_counters */
-	REPAIR_CLOCK_STEP,	   /* suspend or migration: a new clock epoch */
-	REPAIR_HEAD_BACKWARDS,	   /* a ring whose head ran backwards: the ring is abandoned */
+	REPAIR_UNBALANCED_END =
+		0,		 /* an end whose zone was open further out: inner ones truncated */
+	REPAIR_STRAY_END,	 /* an end of a zone that is not open */
+	REPAIR_TRUNCATED_ZONE,	 /* closed by thread end, process end, lap or lost fiber segment */
+	REPAIR_DEPTH,		 /* zones beyond the depth limit, counted, not stored */
+	REPAIR_FOREIGN_MARK,	 /* marks of the main stream from another thread */
+	REPAIR_TIME_BACKWARDS,	 /* times that ran backwards on one ring, clamped */
+	REPAIR_LATE_EVENT,	 /* came after their frame was closed */
+	REPAIR_GPU_DROPPED,	 /* GPU queries lost, and spans with impossible times */
+	REPAIR_COUNTERS_REFUSED, /* beyond max_counters */
+	REPAIR_CLOCK_STEP,	 /* suspend or migration: a new clock epoch */
+	REPAIR_HEAD_BACKWARDS,	 /* a ring whose head ran backwards: the ring is abandoned */
 	REPAIR_KINDS
 };
 
 enum frame_flags {
-	FRAME_STARTUP = 1 << 0,		/* frame 1: starts with the session; outside statistics */
-	FRAME_LOST_EVENTS = 1 << 1,	/* events of its time were overwritten */
-	FRAME_GPU_INCOMPLETE = 1 << 2,	/* results were submitted that never came */
-	FRAME_GPU_PENDING = 1 << 3,	/* results are still to come */
+	FRAME_STARTUP = 1 << 0,	       /* frame 1: starts with the session; outside statistics */
+	FRAME_LOST_EVENTS = 1 << 1,    /* events of its time were overwritten */
+	FRAME_GPU_INCOMPLETE = 1 << 2, /* results were submitted that never came */
+	FRAME_GPU_PENDING = 1 << 3,    /* results are still to come */
 	FRAME_CLOCK_STEP = 1 << 4,
-	FRAME_EVENTS_EVICTED = 1 << 5,	/* set by readers when its chunks are gone */
-	FRAME_LATE_EVENTS = 1 << 6,	/* set by readers when late rows exist */
-	FRAME_MARKS_LOST = 1 << 7,	/* marks before its end were lost: it stands for several */
+	FRAME_EVENTS_EVICTED = 1 << 5, /* set by readers when its chunks are gone */
+	FRAME_LATE_EVENTS = 1 << 6,    /* set by readers when late rows exist */
+	FRAME_MARKS_LOST = 1 << 7,     /* marks before its end were lost: it stands for several */
 	FRAME_COUNTERS_INCOMPLETE = 1 << 8,
-	FRAME_CLOCK_DOUBTFUL = 1 << 9,	/* the clock is not invariant */
-	FRAME_PAUSED = 1 << 10,		/* recording was stopped or frozen within it */
+	FRAME_CLOCK_DOUBTFUL = 1 << 9, /* the clock is not invariant */
+	FRAME_PAUSED = 1 << 10,	       /* recording was stopped or frozen within it */
 };
 
 struct session_row {
 	uint64_t id;
 	enum session_state state;
-	int32_t pid;		/* in the daemon's namespace */
-	int32_t ns_pid;		/* in the game's */
+	int32_t pid;	/* in the daemon's namespace */
+	int32_t ns_pid; /* in the game's */
 	uint32_t uid;
 	uint64_t process_start; /* /proc/PID/stat field 22 */
 	uint64_t image_id;
 	char *boot_id;
 	char *name, *exe, *build_id; /* build_id: hex or NULL */
-	char *facts_json;	/* {"argv": [...], "kernel": ..., "cpu": ..., "gpu": ..., ...} */
+	char *facts_json; /* {"argv": [...], "kernel": ..., "cpu": ..., "gpu": ..., ...} */
 	uint32_t clock_kind;
 	double clock_hz;
-	uint64_t clock_mult;	/* ns = (ticks * mult) >> shift */
+	uint64_t clock_mult; /* ns = (ticks * mult) >> shift */
 	uint32_t clock_shift;
 	uint64_t start_ticks;
 	uint64_t start_utc_ns;
@@ -84,17 +85,17 @@ struct session_row {
 struct session_update_row {
 	uint64_t id;
 	enum session_state state;
-	char *end_reason;	/* NULL while live: "exit", "exec", "killed by signal 9 (SIGKILL)", ... */
-	int64_t end_ns;		/* -1 while live */
+	char *end_reason; /* NULL while live: "exit", "exec", "killed by signal 9 (SIGKILL)", ... */
+	int64_t end_ns;	  /* -1 while live */
 	uint32_t threads_active;
-	uint64_t frames_total;	/* of the main stream */
+	uint64_t frames_total; /* of the main stream */
 	uint64_t produced, received, stored, overwritten;
 	uint64_t dropped_reentrant;
 	uint64_t discarded[DISCARD_REASONS];
 	uint64_t repaired[REPAIR_KINDS];
-	uint64_t refused[8];	/* enum fprof_refused, summed over memories */
+	uint64_t refused[8];		 /* enum fprof_refused, summed over memories */
 	uint32_t ring_fill_max_permille; /* fullest ring seen at a sweep since the last update */
-	char *fault;		/* NULL, or why recording of this session was given up */
+	char *fault;			 /* NULL, or why recording of this session was given up */
 };
 
 /* One registered memory: what a restarted daemon needs to recognise it. */
@@ -118,25 +119,26 @@ enum track_kind { TRACK_THREAD = 0, TRACK_FIBER = 1, TRACK_GPU_QUEUE = 2 };
 /* Written when a track appears and again whenever something of it changes. */
 struct track_row {
 	uint64_t session;
-	uint32_t track;		/* from 1 */
+	uint32_t track; /* from 1 */
 	enum track_kind kind;
-	int32_t tid;		/* threads only, the game's namespace */
-	char *name;		/* NULL: none known */
+	int32_t tid; /* threads only, the game's namespace */
+	char *name;  /* NULL: none known */
 	int64_t begin_ticks;
-	int64_t end_ticks;	/* INT64_MAX while alive */
-	double ns_per_tick;	/* GPU queues only */
+	int64_t end_ticks;  /* INT64_MAX while alive */
+	double ns_per_tick; /* GPU queues only */
 	uint32_t valid_bits;
 };
 
-/* Events of one track from one lane, in ring order; see chunk.h. data is compressed by the store. */
+/* Events of one track from one lane, in ring order; see chunk.h. data is compressed by the store.
+ */
 struct chunk_row {
 	uint64_t session;
 	uint32_t track, lane;
-	int64_t t0, t1;		/* of its first and last event; carried-in zones began before */
-	uint32_t events;	/* lead words in it */
-	uint32_t depth_in;	/* zones carried in */
-	uint32_t late;		/* events in it that came after their frame was closed */
-	uint8_t *data;		/* chunk.h's raw form, owned */
+	int64_t t0, t1;	   /* of its first and last event; carried-in zones began before */
+	uint32_t events;   /* lead words in it */
+	uint32_t depth_in; /* zones carried in */
+	uint32_t late;	   /* events in it that came after their frame was closed */
+	uint8_t *data;	   /* chunk.h's raw form, owned */
 	uint32_t bytes;
 };
 
@@ -160,15 +162,15 @@ struct stream_row {
 struct frame_row {
 	uint64_t session;
 	uint32_t stream;
-	uint64_t frame;	    /* from 1 */
-	int64_t engine_id;  /* -1: none given */
-	int64_t t0, t1;	    /* ticks */
+	uint64_t frame;	   /* from 1 */
+	int64_t engine_id; /* -1: none given */
+	int64_t t0, t1;	   /* ticks */
 	int64_t begin_ns, end_ns;
-	int64_t cpu_ns;	    /* wall - waits of the marking thread */
+	int64_t cpu_ns;					   /* wall - waits of the marking thread */
 	int64_t wait_gpu_ns, wait_present_ns, wait_cap_ns; /* or NS_UNKNOWN */
 	uint64_t events, lost_events;
 	uint32_t flags;
-	uint32_t track;	    /* that ended it */
+	uint32_t track; /* that ended it */
 };
 
 /* A counter's value at the end of a frame. */
@@ -216,15 +218,15 @@ struct info_row {
 struct ledger_row {
 	uint64_t session;
 	uint32_t lane, slot;
-	uint64_t tail;		/* next word to read */
-	uint64_t base_ticks;	/* full time of the last event read (absolute) */
-	uint32_t serial;	/* of the thread that owned it there */
-	uint32_t track;		/* its own track */
-	uint32_t fiber_track;	/* 0: none running */
+	uint64_t tail;	      /* next word to read */
+	uint64_t base_ticks;  /* full time of the last event read (absolute) */
+	uint32_t serial;      /* of the thread that owned it there */
+	uint32_t track;	      /* its own track */
+	uint32_t fiber_track; /* 0: none running */
 	uint64_t fiber, fiber_seq;
 	uint64_t produced, received, stored, overwritten;
 	uint64_t discarded[DISCARD_REASONS];
-	uint8_t *stack;		/* chunk.h's carried-in form of the open zones, owned */
+	uint8_t *stack; /* chunk.h's carried-in form of the open zones, owned */
 	uint32_t stack_bytes;
 };
 
@@ -243,11 +245,11 @@ struct batch {
 	VEC(struct frame_gpu_row) frame_gpus;
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
-	uint64_t bytes; /* of chunk data, for the queue's bound */
+	uint64_t bytes;	    /* of chunk data, for the queue's bound */
 	struct batch *next; /* the store's, while it is queued */
 };
 
-struct batch *batch_new(void); /* NULL: no memory */
+struct batch *batch_new(void);	      /* NULL: no memory */
 void batch_free(struct batch *batch); /* with all that it owns; NULL is fine */
 
 /* Free what a row owns, not the row. */

@@ -19,9 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CHUNK_VERSION	1
-#define CHUNK_DEPTH_MAX 512 /* zones open at once on a track; deeper ones are counted, not stored \
-			     */
+#define CHUNK_VERSION 1
+#define CHUNK_DEPTH_MAX                                                           \
+	512 /* zones open at once on a track; deeper ones are counted, not stored \
+	     */
 #define CHUNK_BYTES_MAX (64u * 1024u) /* raw; a chunk is cut when it passes this */
 
 enum chunk_code {

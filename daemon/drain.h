@@ -4,8 +4,9 @@
  * to the store. It alone knows the sessions' live state; others tell it what happened to
  * a process, and read what it found from the database.
  *
- * Idle (no session) it sleeps until told; with sessions it sweeps at an adaptive pace, so that no ring
- * gets more than a quarter full between two sweeps, at least every 250 ms, at most every millisecond.
+ * Idle (no session) it sleeps until told; with sessions it sweeps at an adaptive pace, so that no
+ * ring gets more than a quarter full between two sweeps, at least every 250 ms, at most every
+ * millisecond.
  */
 #ifndef FPROF_DAEMON_DRAIN_H
 #define FPROF_DAEMON_DRAIN_H
@@ -30,15 +31,16 @@ int drain_session_open(struct drain *drain, struct session_row *row, struct cont
 int drain_memory_add(struct drain *drain, uint64_t session, struct memory *memory);
 /* The process said goodbye (it may still record until it exits). */
 int drain_session_bye(struct drain *drain, uint64_t session);
-/* The process is gone: a last sweep, then the session ends. crashed: no goodbye before, or a signal. reason: copied. */
+/* The process is gone: a last sweep, then the session ends. crashed: no goodbye before, or a
+ * signal. reason: copied. */
 int drain_session_gone(struct drain *drain, uint64_t session, bool crashed, const char *reason);
 
 struct drain_health {
 	uint32_t sessions;
 	uint64_t sweeps;
-	uint64_t events;	   /* received since start */
-	uint64_t busy_ns;	   /* CPU time of the drain thread */
-	uint64_t pace_ns;	   /* of the last sleep */
+	uint64_t events;  /* received since start */
+	uint64_t busy_ns; /* CPU time of the drain thread */
+	uint64_t pace_ns; /* of the last sleep */
 	uint32_t clock_kind;
 	double clock_hz;
 	uint64_t clock_steps;

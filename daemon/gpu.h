@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPU results of one session: raw queue ticks onto the session's axis, spans into their frames, span and
- * busy time per queue and frame, what is missing. Pure: it is told events in the order they were read,
- * and writes rows into a batch. Used by the drain thread.
+ * GPU results of one session: raw queue ticks onto the session's axis, spans into their frames,
+ * span and busy time per queue and frame, what is missing. Pure: it is told events in the order
+ * they were read, and writes rows into a batch. Used by the drain thread.
  */
 #ifndef FPROF_DAEMON_GPU_H
 #define FPROF_DAEMON_GPU_H
@@ -14,7 +14,8 @@
 
 struct gpu;
 
-#define GPU_FRAMES_PENDING 8 /* frames after its own that a result may come and still be waited for */
+#define GPU_FRAMES_PENDING \
+	8 /* frames after its own that a result may come and still be waited for */
 
 struct gpu *gpu_new(uint64_t session); /* NULL: no memory */
 void gpu_free(struct gpu *gpu);	       /* NULL is fine */
@@ -32,15 +33,17 @@ struct gpu_span {
 	uint64_t begin, end; /* raw */
 	uint64_t frame, submission, fence;
 };
-/* Returns false when the span was dropped as impossible (end before begin, end = 0, longer than 60 s,
- * unknown queue), as too late for its frame, or for want of room: counted by the caller as REPAIR_GPU_DROPPED. */
+/* Returns false when the span was dropped as impossible (end before begin, end = 0, longer than 60
+ * s, unknown queue), as too late for its frame, or for want of room: counted by the caller as
+ * REPAIR_GPU_DROPPED. */
 bool gpu_span(struct gpu *gpu, const struct gpu_span *span, int64_t arrival_ns);
 void gpu_dropped(struct gpu *gpu, uint32_t queue, uint64_t frame, uint64_t count);
 /* A frame of the main stream closed on the CPU side: rows for older ones may become final. */
 void gpu_frame_closed(struct gpu *gpu, uint64_t frame);
 /* Does frame have submissions whose results are missing so far? For FRAME_GPU_PENDING. */
 bool gpu_frame_pending(const struct gpu *gpu, uint64_t frame);
-/* Appends gpu_span_row and frame_gpu_row for what is new. all: the session ends; nothing stays pending. */
+/* Appends gpu_span_row and frame_gpu_row for what is new. all: the session ends; nothing stays
+ * pending. */
 int gpu_flush(struct gpu *gpu, struct batch *batch, bool all);
 
 #endif

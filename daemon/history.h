@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The reading side of the history: rows, and zones decoded from chunks. A reader is one SQLite
- * read-only connection with its prepared statements; one thread uses it at a time. Every call is one short
- * read transaction and reopens the database by itself when the store moved it.
+ * read-only connection with its prepared statements; one thread uses it at a time. Every call is
+ * one short read transaction and reopens the database by itself when the store moved it.
  *
  * Totals, trees and percentiles are made by callers from what this returns.
  */
@@ -21,12 +21,12 @@ int history_open(struct store *store, struct history **ret_history);
 void history_close(struct history *history); /* NULL is fine */
 
 struct history_session {
-	struct session_row row;		   /* strings owned by this */
+	struct session_row row; /* strings owned by this */
 	struct session_update_row update;
-	uint64_t frames_retained;	   /* rows of the main stream whose events are here */
-	uint64_t first_frame, last_frame;  /* of the main stream's rows; 0: none */
-	uint32_t threads;		   /* thread tracks seen */
-	uint64_t chunk_bytes;		   /* what its events use */
+	uint64_t frames_retained;	  /* rows of the main stream whose events are here */
+	uint64_t first_frame, last_frame; /* of the main stream's rows; 0: none */
+	uint32_t threads;		  /* thread tracks seen */
+	uint64_t chunk_bytes;		  /* what its events use */
 	VEC(struct info_row) infos;
 };
 void history_session_deinit(struct history_session *session);
@@ -37,12 +37,13 @@ int history_sessions(struct history *h, uint32_t uid, history_sessions_vec *ret_
 void history_sessions_free(history_sessions_vec *sessions);
 /* id 0: `current`: the newest live one, else the newest. 0, -ENOENT, -EIO. A session of another
  * uid is -ENOENT. */
-int history_session(struct history *h, uint64_t id, uint32_t uid, struct history_session *ret_session);
+int history_session(struct history *h, uint64_t id, uint32_t uid,
+		    struct history_session *ret_session);
 
 /* A frame as the API shows it. */
 struct history_frame {
 	struct frame_row row;
-	int64_t gpu_ns;	     /* longest queue span; NS_UNKNOWN when unknown */
+	int64_t gpu_ns; /* longest queue span; NS_UNKNOWN when unknown */
 	uint32_t late_events;
 	bool truncated;
 };
@@ -51,7 +52,7 @@ struct history_frame_gpu {
 	struct frame_gpu_row gpu;
 };
 struct history_frames {
-	VEC(struct history_frame) frames;  /* oldest first */
+	VEC(struct history_frame) frames; /* oldest first */
 	VEC(struct history_frame_gpu) gpus;
 	uint64_t first_retained, last_retained; /* rows there are */
 };
@@ -72,14 +73,14 @@ enum zone_flags {
 	ZONE_UNBALANCED = 1 << 4,    /* its end had others open inside */
 };
 struct history_zone {
-	uint32_t track; /* index into tracks[] */
-	uint32_t marker; /* session's marker id */
+	uint32_t track;		  /* index into tracks[] */
+	uint32_t marker;	  /* session's marker id */
 	int64_t begin_ns, end_ns; /* clipped to the frame */
 	int64_t full_begin_ns;	  /* unclipped, where known (else equal) */
 	uint32_t depth;
-	int32_t parent;	 /* index into zones[], -1: none */
+	int32_t parent; /* index into zones[], -1: none */
 	uint32_t flags;
-	char *text;	 /* NULL: none */
+	char *text; /* NULL: none */
 	bool has_value, value_is_double;
 	union {
 		int64_t i;
@@ -99,22 +100,23 @@ struct history_marker {
 };
 struct history_frame_detail {
 	struct history_frame frame;
-	VEC(struct track_row) tracks;		/* that have anything in the frame, main first */
-	VEC(struct history_zone) zones;		/* by track, then begin, parents before children */
-	VEC(struct history_message) messages;	/* by time; instants too */
+	VEC(struct track_row) tracks;	      /* that have anything in the frame, main first */
+	VEC(struct history_zone) zones;	      /* by track, then begin, parents before children */
+	VEC(struct history_message) messages; /* by time; instants too */
 	VEC(struct frame_counter_row) counters;
 	VEC(struct gpu_span_row) gpu_spans;
 	VEC(struct frame_gpu_row) gpus;
 	VEC(struct gap_row) gaps;
-	VEC(struct marker_row) markers;		/* those used above, sorted by marker id */
-	bool truncated; /* zones beyond max_zones were cut, deepest first */
+	VEC(struct marker_row) markers; /* those used above, sorted by marker id */
+	bool truncated;			/* zones beyond max_zones were cut, deepest first */
 };
 /* All of one frame; at most max_zones zones (0: no limit). */
 int history_frame_detail(struct history *h, uint64_t session, const char *stream, uint64_t frame,
 			 size_t max_zones, struct history_frame_detail *ret_detail);
 void history_frame_detail_deinit(struct history_frame_detail *detail);
 /* The marker row of an id in a detail; NULL when unknown. */
-const struct marker_row *history_marker_of(const struct history_frame_detail *detail, uint32_t marker);
+const struct marker_row *history_marker_of(const struct history_frame_detail *detail,
+					   uint32_t marker);
 
 typedef VEC(struct stream_row) history_streams_vec;
 typedef VEC(struct track_row) history_tracks_vec;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The HTTP server: libmicrohttpd's own thread pool on a TCP port and on a Unix socket; routes, access,
- * the event stream. Reads the database through history.h, never the drain's state.
+ * The HTTP server: libmicrohttpd's own thread pool on a TCP port and on a Unix socket; routes,
+ * access, the event stream. Reads the database through history.h, never the drain's state.
  */
 #ifndef FPROF_DAEMON_HTTP_H
 #define FPROF_DAEMON_HTTP_H
@@ -23,8 +23,8 @@ struct http_context {
 	const char *loop_kind, *loop_reason;
 };
 
-/* Listens on config->http_address:http_port and on <runtime_dir>/http.sock. -EADDRINUSE and so on, after
- * saying so in the log. */
+/* Listens on config->http_address:http_port and on <runtime_dir>/http.sock. -EADDRINUSE and so on,
+ * after saying so in the log. */
 int http_new(const struct http_context *context, struct http **ret_http);
 void http_free(struct http *http);
 /* The port it listens on (config may ask for 0). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The socket that games connect to: accept, hello, pidfd, goodbye. Runs on the loop; owns the listening
- * socket, one record a connection and one a live process. It maps memories and hands them to the drain.
+ * The socket that games connect to: accept, hello, pidfd, goodbye. Runs on the loop; owns the
+ * listening socket, one record a connection and one a live process. It maps memories and hands them
+ * to the drain.
  */
 #ifndef FPROF_DAEMON_LISTEN_H
 #define FPROF_DAEMON_LISTEN_H
@@ -19,7 +20,8 @@ struct listen;
 int listen_new(struct loop *loop, const struct config *config, struct store *store,
 	       struct drain *drain, struct status *status, int fd, struct listen **ret_listen);
 void listen_free(struct listen *listen);
-/* Takes max_sessions, memory_mib and ring_kib of a reloaded configuration, which must outlive listen. */
+/* Takes max_sessions, memory_mib and ring_kib of a reloaded configuration, which must outlive
+ * listen. */
 void listen_set_config(struct listen *listen, const struct config *config);
 
 #endif

@@ -3,7 +3,12 @@
 #ifndef FPROF_DAEMON_LOG_H
 #define FPROF_DAEMON_LOG_H
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_level {
+	LOG_LEVEL_ERROR = 3,
+	LOG_LEVEL_WARNING = 4,
+	LOG_LEVEL_INFO = 6,
+	LOG_LEVEL_DEBUG = 7
+};
 
 /* Lines above this level are dropped; INFO at start. */
 void log_set_level(enum log_level level);

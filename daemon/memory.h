@@ -18,10 +18,11 @@ struct memory {
 };
 
 /*
- * Takes a received fd: checks seals (SHRINK, GROW, SEAL set), tmpfs (a hugetlb memfd passes the seals and
- * then SIGBUSes), size against max_bytes and header, then maps it. The fd stays the caller's and may
- * be closed. Returns 0, -EPERM (seals), -EMEDIUMTYPE (not tmpfs), -EFBIG, -EPROTO (version), -EINVAL,
- * or the errno of fstat/mmap. *ret_why (may be NULL): a static English sentence.
+ * Takes a received fd: checks seals (SHRINK, GROW, SEAL set), tmpfs (a hugetlb memfd passes the
+ * seals and then SIGBUSes), size against max_bytes and header, then maps it. The fd stays the
+ * caller's and may be closed. Returns 0, -EPERM (seals), -EMEDIUMTYPE (not tmpfs), -EFBIG, -EPROTO
+ * (version), -EINVAL, or the errno of fstat/mmap. *ret_why (may be NULL): a static English
+ * sentence.
  */
 int memory_open(int fd, uint64_t max_bytes, struct memory **ret_memory, const char **ret_why);
 void memory_free(struct memory *memory); /* NULL is fine */
@@ -29,7 +30,8 @@ void memory_free(struct memory *memory); /* NULL is fine */
 /* A control page: sealed memfd, mapped read-write here. */
 struct control {
 	struct fprof_control *page;
-	int fd; /* to be sent to clients (they map it read-only; seals allow no writable mapping after FUTURE_WRITE) */
+	int fd; /* to be sent to clients (they map it read-only; seals allow no writable mapping
+		   after FUTURE_WRITE) */
 };
 int control_new(uint64_t session_id, struct control *ret_control);
 void control_deinit(struct control *control);

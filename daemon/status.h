@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /api/v1/status says that is no row of the database: sources and their states, refused clients. A small
- * table under a mutex; any thread.
+ * What /api/v1/status says that is no row of the database: sources and their states, refused
+ * clients. A small table under a mutex; any thread.
  */
 #ifndef FPROF_DAEMON_STATUS_H
 #define FPROF_DAEMON_STATUS_H
@@ -11,7 +11,7 @@
 enum source_state { SOURCE_ON = 0, SOURCE_OFF = 1, SOURCE_DEGRADED = 2, SOURCE_UNAVAILABLE = 3 };
 
 struct status_source {
-	char name[32];	 /* "rings", "history", "state", "loop", "gpu", "scheduler", ... */
+	char name[32]; /* "rings", "history", "state", "loop", "gpu", "scheduler", ... */
 	enum source_state state;
 	char reason[192]; /* "" when on */
 	char fix[192];	  /* what to do about it, a command where there is one; "" */

@@ -4,8 +4,8 @@
  * budget. Every other module reads through history.h. schema.sql defines what is stored.
  *
  * history.db lives in history_dir (tmpfs), fprofd.db in state_dir. When history_dir takes no more
- * (ENOSPC, read-only) the history goes on in memory and the store tries the disk again later; a corrupt
- * file is moved aside. Both are said in store_health.
+ * (ENOSPC, read-only) the history goes on in memory and the store tries the disk again later; a
+ * corrupt file is moved aside. Both are said in store_health.
  */
 #ifndef FPROF_DAEMON_STORE_H
 #define FPROF_DAEMON_STORE_H
@@ -62,24 +62,24 @@ void store_finish_stale(struct store *store, bool all);
 enum store_place { STORE_ON_DISK = 0, STORE_IN_MEMORY = 1 };
 struct store_health {
 	enum store_place history;
-	char history_reason[160];  /* "" or why it is in memory, or was begun anew */
+	char history_reason[160]; /* "" or why it is in memory, or was begun anew */
 	bool state_ok;
 	char state_reason[160];
-	uint64_t used_bytes;	   /* history, WAL included */
+	uint64_t used_bytes; /* history, WAL included */
 	uint64_t budget_bytes;
 	uint64_t commits, commit_ns_total, queued_bytes;
 	uint64_t raw_bytes, stored_bytes; /* of chunks since start: the compression */
 	uint64_t evicted_frames, evicted_chunks;
-	uint64_t wal_rotations;	   /* times a pinned WAL forced a new file */
-	uint64_t batches_failed;   /* transactions that could not be written at all */
-	uint64_t events_dropped;   /* lead words in those */
+	uint64_t wal_rotations;	 /* times a pinned WAL forced a new file */
+	uint64_t batches_failed; /* transactions that could not be written at all */
+	uint64_t events_dropped; /* lead words in those */
 };
 void store_health(struct store *store, struct store_health *ret_health);
 
 /* Where history readers open it: a path or URI valid until generation changes. Copies into path. */
 uint64_t store_location(struct store *store, char *path, size_t size, bool *ret_is_uri);
-/* Held around every use of a connection to store_location, from asking for it on: the history is not
- * moved meanwhile, nor written when it is in memory. Keep it short; not recursive. */
+/* Held around every use of a connection to store_location, from asking for it on: the history is
+ * not moved meanwhile, nor written when it is in memory. Keep it short; not recursive. */
 void store_read_lock(struct store *store);
 void store_read_unlock(struct store *store);
 

@@ -43,8 +43,8 @@ static inline void util_fclosep(FILE **f)
 int vec_reserve_(void **at, size_t *capacity, size_t need, size_t element_bytes);
 
 /* Makes room for one more element: 0 or -ENOMEM. */
-#define VEC_RESERVE(v, n)                                                               \
-	((v)->count + (n) <= (v)->capacity ? 0                                          \
+#define VEC_RESERVE(v, n)                                                                    \
+	((v)->count + (n) <= (v)->capacity ? 0                                               \
 					   : vec_reserve_((void **)&(v)->at, &(v)->capacity, \
 							  (v)->count + (n), sizeof(*(v)->at)))
 /* Appends x: 0 or -ENOMEM. */

@@ -19,8 +19,8 @@ enum fprof_clock_kind fprof_clock_choose(void);
 uint64_t fprof_clock_read(enum fprof_clock_kind kind);
 
 /*
- * A line through the tick axis: ns(t) = (t - base) * mult / 2^shift. Only time points are converted, never
- * durations, so that intervals that touch in ticks touch in ns.
+ * A line through the tick axis: ns(t) = (t - base) * mult / 2^shift. Only time points are
+ * converted, never durations, so that intervals that touch in ticks touch in ns.
  */
 struct fprof_clock_rate {
 	uint64_t mult;

@@ -10,9 +10,9 @@
  * Control page: one memfd that the daemon creates, sealed the same way; the daemon is its only
  * writer, the client maps it read-only after the same checks.
  *
- * Memory holds offsets, never pointers. Integers are little-endian host words. Additions are made at
- * the ends of structures, or as new word subkinds; a reader of the same major version skips
- * what it does not know. A change of anything that stands here is a new FPROF_ABI_MAJOR.
+ * Memory holds offsets, never pointers. Integers are little-endian host words. Additions are made
+ * at the ends of structures, or as new word subkinds; a reader of the same major version skips what
+ * it does not know. A change of anything that stands here is a new FPROF_ABI_MAJOR.
  */
 #ifndef FPROF_SHM_LAYOUT_H
 #define FPROF_SHM_LAYOUT_H
@@ -25,7 +25,7 @@
 #define FPROF_MEMORY_MAGIC  UINT64_C(0x314d454d46525046)
 #define FPROF_CONTROL_MAGIC UINT64_C(0x314c525446525046)
 
-#define FPROF_BLOCK_WORDS	 512u /* words in a block of a ring; see word.h */
+#define FPROF_BLOCK_WORDS	 512u		/* words in a block of a ring; see word.h */
 #define FPROF_RING_WORDS_DEFAULT (128u * 1024u) /* 1 MiB */
 #define FPROF_RING_WORDS_MIN	 (4u * FPROF_BLOCK_WORDS)
 #define FPROF_RING_WORDS_MAX	 (8u * 1024u * 1024u) /* 64 MiB */
@@ -36,7 +36,7 @@
 #define FPROF_STRINGS_DEFAULT	 (8u * 1024u * 1024u)
 #define FPROF_STRINGS_MAX	 (64u * 1024u * 1024u)
 #define FPROF_NAME_MAX		 1023u /* bytes of a marker's name, category or file, without NUL */
-#define FPROF_THREAD_NAME_MAX	 127u /* bytes, without NUL */
+#define FPROF_THREAD_NAME_MAX	 127u  /* bytes, without NUL */
 
 /* Which clock the ticks of a memory are from. Chosen once per process. */
 enum fprof_clock_kind {
@@ -53,47 +53,49 @@ enum fprof_origin {
 
 /* What a process could not record, counted where it happened. Index into header.refused[]. */
 enum fprof_refused {
-	FPROF_REFUSED_THREADS = 0,  /* threads without a slot (events of theirs are not recorded) */
-	FPROF_REFUSED_MARKERS,	    /* uses of a marker for which the table had no room */
-	FPROF_REFUSED_NAMES,	    /* dynamic names refused by the rate limit */
-	FPROF_REFUSED_TRUNCATED,    /* names, texts and messages cut to their limit */
-	FPROF_REFUSED_EVENTS,	    /* events of threads without a slot, counted where possible */
-	FPROF_REFUSED_ARGUMENTS,    /* calls with arguments that mean nothing (NaN unit, NULL name) */
+	FPROF_REFUSED_THREADS = 0, /* threads without a slot (events of theirs are not recorded) */
+	FPROF_REFUSED_MARKERS,	   /* uses of a marker for which the table had no room */
+	FPROF_REFUSED_NAMES,	   /* dynamic names refused by the rate limit */
+	FPROF_REFUSED_TRUNCATED,   /* names, texts and messages cut to their limit */
+	FPROF_REFUSED_EVENTS,	   /* events of threads without a slot, counted where possible */
+	FPROF_REFUSED_ARGUMENTS, /* calls with arguments that mean nothing (NaN unit, NULL name) */
 	FPROF_REFUSED_RESERVED_6,
 	FPROF_REFUSED_RESERVED_7,
 	FPROF_REFUSED_KINDS
 };
 
 struct fprof_memory_header {
-	uint64_t magic;		/* FPROF_MEMORY_MAGIC, written last, with release */
+	uint64_t magic; /* FPROF_MEMORY_MAGIC, written last, with release */
 	uint16_t abi_major, abi_minor;
-	uint32_t header_bytes;	/* sizeof(struct fprof_memory_header) of the writer */
-	uint64_t total_bytes;	/* the size of the memfd */
-	uint64_t features;	/* 0; unknown bits are ignored by readers of the same major */
+	uint32_t header_bytes; /* sizeof(struct fprof_memory_header) of the writer */
+	uint64_t total_bytes;  /* the size of the memfd */
+	uint64_t features;     /* 0; unknown bits are ignored by readers of the same major */
 
 	uint32_t slot_count, slot_bytes; /* slot_bytes >= sizeof(struct fprof_slot) */
 	uint64_t slots_offset;
-	uint32_t marker_capacity, marker_bytes; /* marker_bytes >= sizeof(struct fprof_marker_entry) */
+	uint32_t marker_capacity,
+		marker_bytes; /* marker_bytes >= sizeof(struct fprof_marker_entry) */
 	uint64_t markers_offset;
 	uint64_t strings_offset;
 	uint32_t strings_bytes;
-	uint32_t ring_words;	/* words in each ring: a power of two */
-	uint64_t rings_offset;	/* ring of slot i at rings_offset + i * ring_words * 8, page aligned */
+	uint32_t ring_words;   /* words in each ring: a power of two */
+	uint64_t rings_offset; /* ring of slot i at rings_offset + i * ring_words * 8, page aligned
+				*/
 
-	uint32_t clock_kind;	/* enum fprof_clock_kind */
-	uint32_t origin;	/* enum fprof_origin */
-	uint64_t start_ticks;	/* clock when the memory was made */
-	uint64_t start_utc_ns;	/* CLOCK_REALTIME then */
-	int32_t pid;		/* getpid() of the writer, in its own namespace */
+	uint32_t clock_kind;	  /* enum fprof_clock_kind */
+	uint32_t origin;	  /* enum fprof_origin */
+	uint64_t start_ticks;	  /* clock when the memory was made */
+	uint64_t start_utc_ns;	  /* CLOCK_REALTIME then */
+	int32_t pid;		  /* getpid() of the writer, in its own namespace */
 	uint32_t library_version; /* major << 16 | minor << 8 | patch */
-	uint64_t memory_id;	/* random; tells this memory from any other */
-	uint64_t image_id;	/* hash of AT_RANDOM: equal for all memories of one exec image */
+	uint64_t memory_id;	  /* random; tells this memory from any other */
+	uint64_t image_id;	  /* hash of AT_RANDOM: equal for all memories of one exec image */
 	uint64_t pad0[15];
 
 	/* Written while recording; each grows only. A cache line of its own. */
-	uint32_t slots_used;	/* slots [0, slots_used) have been used at least once; release */
-	uint32_t markers_used;	/* entries claimed; one may still be unpublished; ids start at 1 */
-	uint32_t strings_used;	/* bytes claimed */
+	uint32_t slots_used;   /* slots [0, slots_used) have been used at least once; release */
+	uint32_t markers_used; /* entries claimed; one may still be unpublished; ids start at 1 */
+	uint32_t strings_used; /* bytes claimed */
 	uint32_t pad1;
 	uint64_t refused[FPROF_REFUSED_KINDS]; /* relaxed adds */
 	uint64_t pad2[6];
@@ -112,7 +114,8 @@ enum fprof_slot_state {
  */
 struct fprof_slot {
 	/* line 0: stored at every event */
-	uint64_t head; /* absolute position in words after the last published one; never decreases */
+	uint64_t
+		head; /* absolute position in words after the last published one; never decreases */
 	uint64_t pad0[7];
 
 	/* line 1: counts of what this slot's threads could not record; relaxed, grow only */
@@ -122,12 +125,12 @@ struct fprof_slot {
 
 	/* lines 2-4: who owns the slot now. A seqlock: odd while it is being written. */
 	uint32_t seq;
-	uint32_t state;	       /* enum fprof_slot_state */
-	int32_t tid;	       /* gettid() in the game's namespace */
-	uint32_t serial;       /* 1, 2, ... per memory: tells apart threads with the same tid */
-	uint64_t start_ticks;  /* when this thread registered */
-	uint64_t begin_pos;    /* position of its THREAD word */
-	uint64_t populate_ns;  /* what populating the ring cost at registration */
+	uint32_t state;	      /* enum fprof_slot_state */
+	int32_t tid;	      /* gettid() in the game's namespace */
+	uint32_t serial;      /* 1, 2, ... per memory: tells apart threads with the same tid */
+	uint64_t start_ticks; /* when this thread registered */
+	uint64_t begin_pos;   /* position of its THREAD word */
+	uint64_t populate_ns; /* what populating the ring cost at registration */
 	uint8_t name[FPROF_THREAD_NAME_MAX + 1]; /* NUL-terminated, any bytes */
 	uint64_t pad2[3];
 };
@@ -168,14 +171,14 @@ enum fprof_level {
  * the strings area and carry no NUL. Two entries never have the same content.
  */
 struct fprof_marker_entry {
-	uint32_t ready; /* 1 once the rest is valid */
-	uint8_t kind;	/* enum fprof_marker_kind */
-	uint8_t level;	/* enum fprof_level */
-	uint8_t unit;	/* enum fprof_unit, counters only */
-	uint8_t dynamic; /* 1: the name was made at run time */
+	uint32_t ready;					    /* 1 once the rest is valid */
+	uint8_t kind;					    /* enum fprof_marker_kind */
+	uint8_t level;					    /* enum fprof_level */
+	uint8_t unit;					    /* enum fprof_unit, counters only */
+	uint8_t dynamic;				    /* 1: the name was made at run time */
 	uint32_t name_offset, category_offset, file_offset; /* into the strings area */
 	uint16_t name_bytes, category_bytes, file_bytes, pad0;
-	uint32_t line;	/* 0: unknown */
+	uint32_t line;	 /* 0: unknown */
 	uint32_t colour; /* 0xRRGGBB, 0: none given */
 	uint64_t pad1[3];
 };
@@ -191,9 +194,9 @@ struct fprof_control {
 	uint64_t magic; /* FPROF_CONTROL_MAGIC */
 	uint16_t abi_major, abi_minor;
 	uint32_t control_bytes; /* 4096 */
-	uint32_t generation; /* changes with every change below */
-	uint32_t record_state; /* enum fprof_record_state */
-	uint32_t gate; /* zones with level < gate are recorded: 0..FPROF_LEVELS */
+	uint32_t generation;	/* changes with every change below */
+	uint32_t record_state;	/* enum fprof_record_state */
+	uint32_t gate;		/* zones with level < gate are recorded: 0..FPROF_LEVELS */
 	uint32_t pad0;
 	uint64_t heartbeat; /* grows at least 2x a second while the daemon lives */
 	uint64_t session_id;
@@ -217,7 +220,7 @@ enum fprof_message_type {
 
 struct fprof_msg_hello {
 	uint32_t magic;
-	uint16_t type; /* FPROF_MSG_HELLO */
+	uint16_t type;	/* FPROF_MSG_HELLO */
 	uint16_t bytes; /* of this message */
 	uint16_t abi_major, abi_minor;
 	uint32_t origin; /* enum fprof_origin */

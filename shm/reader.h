@@ -19,13 +19,15 @@
 struct memory_view {
 	const uint8_t *base;
 	uint64_t bytes;
-	struct fprof_memory_header head; /* the copy that was checked; use its sizes, never the memory's */
+	struct fprof_memory_header
+		head; /* the copy that was checked; use its sizes, never the memory's */
 };
 
 /*
  * Checks the header in [base, base + bytes) and fills ret_view with a copy of it.
- * Returns 0; -EPROTO: no fprof memory, or another major version; -EINVAL: sizes, counts or offsets that do
- * not fit the memory or the limits of layout.h. ret_why (may be NULL) gets a static English sentence.
+ * Returns 0; -EPROTO: no fprof memory, or another major version; -EINVAL: sizes, counts or offsets
+ * that do not fit the memory or the limits of layout.h. ret_why (may be NULL) gets a static English
+ * sentence.
  */
 int memory_view_init(const void *base, uint64_t bytes, struct memory_view *ret_view,
 		     const char **ret_why);
@@ -34,7 +36,8 @@ int memory_view_init(const void *base, uint64_t bytes, struct memory_view *ret_v
 uint32_t memory_slots_used(const struct memory_view *view);
 uint64_t memory_refused(const struct memory_view *view, enum fprof_refused kind);
 
-/* Who owns a slot. A consistent copy; -EAGAIN when its writer was never seen at rest (killed inside). */
+/* Who owns a slot. A consistent copy; -EAGAIN when its writer was never seen at rest (killed
+ * inside). */
 struct slot_owner {
 	uint32_t state;
 	int32_t tid;
@@ -57,8 +60,8 @@ struct marker_copy {
 /* 0; -ENOENT: no such marker or not ready; -EINVAL: an entry that points outside its memory. */
 int memory_marker(const struct memory_view *view, uint32_t id, struct marker_copy *ret_marker);
 
-/* Makes bytes valid UTF-8 in dst (at most size - 1 bytes and a NUL): what is invalid becomes U+FFFD, what
- * does not fit is cut at a character. Returns whether anything was changed or cut. */
+/* Makes bytes valid UTF-8 in dst (at most size - 1 bytes and a NUL): what is invalid becomes
+ * U+FFFD, what does not fit is cut at a character. Returns whether anything was changed or cut. */
 bool utf8_copy(char *dst, size_t size, const void *src, size_t bytes);
 
 /*
@@ -76,15 +79,16 @@ void ring_reader_init(struct ring_reader *r, const struct memory_view *view, uin
 
 enum ring_status {
 	RING_OK = 0,
-	RING_LAPPED = 1,    /* words were overwritten before they were read: the copy starts at a later block */
+	RING_LAPPED = 1, /* words were overwritten before they were read: the copy starts at a later
+			    block */
 	RING_BACKWARDS = 2, /* the head lies before the tail: nothing was copied */
 };
 
 /*
  * Copies words from tail on into buf: at most max, up to the published head, and only words that
- * cannot have been overwritten meanwhile. *ret_count words were copied, the first stood at *ret_pos. Does not
- * move the tail: the caller sets r->tail to how far it has consumed.
- * After RING_LAPPED *ret_pos is the position of a block header, > tail. max >= 2 * FPROF_BLOCK_WORDS.
+ * cannot have been overwritten meanwhile. *ret_count words were copied, the first stood at
+ * *ret_pos. Does not move the tail: the caller sets r->tail to how far it has consumed. After
+ * RING_LAPPED *ret_pos is the position of a block header, > tail. max >= 2 * FPROF_BLOCK_WORDS.
  */
 enum ring_status ring_reader_copy(const struct ring_reader *r, uint64_t *buf, size_t max,
 				  uint64_t *ret_pos, size_t *ret_count);

@@ -2,13 +2,14 @@
 /*
  * What a ring holds: 8-byte words, `kind:4 | id:20 | time:40` from the top bit down.
  *
- * time is the low 40 bits of the memory's clock. Kinds 1-4 are one word each. Kind 15 is extended: the
- * id is `subkind:8 | words:12`, words counts the lead word too, and an unknown subkind is skipped by
- * it. Payload words follow the lead word as they are; bytes are packed little-endian and padded with
- * zeros to a whole word. A lead word is the unit of the ledger: one event. PAD and HEADER are no events.
+ * time is the low 40 bits of the memory's clock. Kinds 1-4 are one word each. Kind 15 is extended:
+ * the id is `subkind:8 | words:12`, words counts the lead word too, and an unknown subkind is
+ * skipped by it. Payload words follow the lead word as they are; bytes are packed little-endian and
+ * padded with zeros to a whole word. A lead word is the unit of the ledger: one event. PAD and
+ * HEADER are no events.
  *
- * A ring is cut into blocks of FPROF_BLOCK_WORDS. A block starts with a HEADER; no event straddles a
- * block: what is left at its end is filled with PAD words.
+ * A ring is cut into blocks of FPROF_BLOCK_WORDS. A block starts with a HEADER; no event straddles
+ * a block: what is left at its end is filled with PAD words.
  */
 #ifndef FPROF_SHM_WORD_H
 #define FPROF_SHM_WORD_H
@@ -39,9 +40,11 @@ enum fprof_ext_kind {
 	FPROF_EXT_THREAD_NAME = 3,
 	FPROF_EXT_THREAD_END = 4,
 	/* a frame of a stream ends: [1] stream marker (0: main) | origin << 32 [2] number of this
-	 * stream's marks by this origin in this memory, from 1 [3] engine's frame number, ~0: none */
+	 * stream's marks by this origin in this memory, from 1 [3] engine's frame number, ~0: none
+	 */
 	FPROF_EXT_MARK = 5,
-	/* [1] marker | op << 32 | type << 40 (enum fprof_counter_op, enum fprof_value_type) [2] value */
+	/* [1] marker | op << 32 | type << 40 (enum fprof_counter_op, enum fprof_value_type) [2]
+	   value */
 	FPROF_EXT_COUNTER = 6,
 	/* [1] marker (category; 0: none) | bytes << 32 [2] colour [3..] bytes */
 	FPROF_EXT_MESSAGE = 7,
@@ -49,9 +52,9 @@ enum fprof_ext_kind {
 	FPROF_EXT_TEXT = 8,
 	/* value of the innermost open zone: [1] enum fprof_value_type [2] value */
 	FPROF_EXT_VALUE = 9,
-	/* this thread runs fiber [1] from here on (0: itself again); [2] how many segments that fiber
-	 * had before (its sequence: 0, 1, ...) [3] marker of the fiber's name. Leaving a fiber ends
-	 * its segment; time never decides the order of segments. */
+	/* this thread runs fiber [1] from here on (0: itself again); [2] how many segments that
+	 * fiber had before (its sequence: 0, 1, ...) [3] marker of the fiber's name. Leaving a
+	 * fiber ends its segment; time never decides the order of segments. */
 	FPROF_EXT_FIBER = 10,
 	/* [1] queue | valid_bits << 32 [2] ns per tick (double) [3] marker of its name */
 	FPROF_EXT_GPU_QUEUE = 11,
@@ -60,7 +63,8 @@ enum fprof_ext_kind {
 	/* results that came back: [1] queue | marker << 32 [2] begin, raw [3] end, raw [4] frame
 	 * [5] submission [6] view [7] fence */
 	FPROF_EXT_GPU_SPAN = 13,
-	/* work was submitted, results are to come: [1] queue | view << 32 [2] submission [3] frame */
+	/* work was submitted, results are to come: [1] queue | view << 32 [2] submission [3] frame
+	 */
 	FPROF_EXT_GPU_SUBMIT = 14,
 	/* results that will never come: [1] queue [2] frame [3] count */
 	FPROF_EXT_GPU_DROPPED = 15,
@@ -78,7 +82,7 @@ enum fprof_value_type { FPROF_VALUE_I64 = 0, FPROF_VALUE_F64 = 1, FPROF_VALUE_U6
 #define FPROF_TEXT_MAX 1024u
 
 /* A word without its time. */
-#define FPROF_WORD_TOP(kind, id) (((uint64_t)(kind) << 60) | ((uint64_t)(id) << FPROF_TIME_BITS))
+#define FPROF_WORD_TOP(kind, id)  (((uint64_t)(kind) << 60) | ((uint64_t)(id) << FPROF_TIME_BITS))
 #define FPROF_EXT_TOP(sub, words) FPROF_WORD_TOP(FPROF_WORD_EXT, ((uint32_t)(sub) << 12) | (words))
 /* From a BEGIN to its END, or to a NEXT of the same marker. */
 #define FPROF_TOP_KIND_STEP (UINT64_C(1) << 60)
@@ -108,7 +112,8 @@ static inline uint32_t fprof_word_ext_words(uint64_t word)
 	return fprof_word_id(word) & 0xfffu;
 }
 
-/* The full time nearest to base whose low 40 bits are those of time: base - 2^39 .. base + 2^39 - 1. */
+/* The full time nearest to base whose low 40 bits are those of time: base - 2^39 .. base + 2^39
+ * - 1. */
 static inline uint64_t fprof_time_extend(uint64_t base, uint64_t time)
 {
 	uint64_t delta = (time - base) & FPROF_TIME_MASK;
