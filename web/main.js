@@ -4,7 +4,7 @@
 import { Card } from './card.js';
 import { Diagnostics, fillWelcome } from './diagnostics.js';
 import { byId, element, setText } from './dom.js';
-import { count, duration, milliseconds } from './format.js';
+import { count, duration, milliseconds, plural } from './format.js';
 import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
@@ -91,7 +91,7 @@ function timelineNote(detail) {
 		return '';
 	const zones = detail.tracks.reduce((sum, track) => sum + track.zones.length, 0);
 	const cut = detail.truncated ? ' The deepest zones were left out: there are too many for one answer.' : '';
-	return `Frame ${count(detail.frame.frame)}, ${milliseconds(detail.frame.wall_ns)}: ${count(zones)} zones on ${count(detail.tracks.length)} threads.${cut}`;
+	return `Frame ${count(detail.frame.frame)}, ${milliseconds(detail.frame.wall_ns)}: ${plural(zones, 'zone')} on ${plural(detail.tracks.length, 'track')}.${cut}`;
 }
 
 /** The strip is a slider over frames for those who do not see it. */

@@ -135,13 +135,15 @@ export class Model {
 
 	/** Reads sessions and status; all frames too when `frames`. @param {boolean} frames */
 	async refresh(frames) {
+		// An answer to what was asked before the stream was lost says nothing about now.
+		const { streamLost } = this;
 		try {
 			const [sessions, status] = await Promise.all([getJson('/sessions'), getJson('/status')]);
 			this.sessions = sessions.sessions ?? [];
 			this.status = status;
 			this.loaded = true;
 			this.refusal = '';
-			if (this.streamLost)
+			if (streamLost && this.streamLost)
 				this.setConnection('polling');
 			this.changed('sessions', 'status', 'connection');
 			await this.adopt(this.choose(), frames);
