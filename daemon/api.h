@@ -31,6 +31,7 @@ struct api {
 	struct feed *feed;
 	uint64_t started_ns;  /* CLOCK_MONOTONIC */
 	double event_cost_ns; /* own_event_cost_ns */
+	uint16_t port;	      /* the TCP port listened on */
 };
 
 struct api_request {

@@ -262,6 +262,11 @@ void api_status(const struct api *api, const struct api_request *q, struct api_a
 	json_member_string(j, "kind", context->loop_kind);
 	json_member_string(j, "reason", context->loop_reason);
 	json_object_end(j);
+	json_key(j, "http");
+	json_object_begin(j);
+	json_member_string(j, "address", context->config->http_address);
+	json_member_uint(j, "port", api->port);
+	json_object_end(j);
 	json_sources(j, &snapshot);
 	json_sessions(j, &totals, api->event_cost_ns);
 	json_losses(j, &totals);

@@ -259,6 +259,7 @@ static int start_tcp(struct http *http)
 			  &http->exposed);
 	if (rc < 0)
 		return rc;
+	http->api.port = http->port;
 	http->tcp = serve(http, fd, TCP_THREADS, http->exposed ? CONNECTIONS_IP : 0);
 	if (http->tcp)
 		return 0;

@@ -294,6 +294,7 @@ static int dashboard_address(struct api *api, char **ret_address)
 {
 	_cleanup_json_ json_t *status = NULL;
 	const json_t *http;
+	const char *host;
 	int r;
 
 	if (api_url(api)[0])
@@ -302,12 +303,16 @@ static int dashboard_address(struct api *api, char **ret_address)
 	if (r != TOOL_OK)
 		return r;
 	http = json_object_get(status, "http");
+	host = text_of(http, "address");
 	if (!json_is_integer(json_object_get(http, "port"))) {
 		tool_say("the daemon does not say where its page is");
 		return TOOL_FAILED;
 	}
-	return asprintf(ret_address, "http://%s:%lld/", text_of(http, "address"),
-			(long long)json_integer_value(json_object_get(http, "port"))) < 0
+	/* what listens on all addresses is here, too */
+	if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
+		host = "127.0.0.1";
+	return asprintf(ret_address, strchr(host, ':') ? "http://[%s]:%lld/" : "http://%s:%lld/",
+			host, (long long)json_integer_value(json_object_get(http, "port"))) < 0
 		       ? TOOL_FAILED
 		       : TOOL_OK;
 }
