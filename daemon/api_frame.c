@@ -69,7 +69,7 @@ static void json_marker(struct json *j, const struct detail *x, uint32_t marker)
 	char name[32];
 	size_t i, begin;
 
-	if (m) {
+	if (m && x->marker_ends) {
 		i = (size_t)(m - x->d->markers.at);
 		begin = i ? x->marker_ends[i - 1] : 0;
 		if (j->comma)

@@ -43,6 +43,15 @@ static int parse_address(const char *address, uint16_t port, struct sockaddr_sto
 	return -EINVAL;
 }
 
+/* Keeps the cleanup from closing it. */
+static int take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
 static void say_bind_error(const char *address, uint16_t port, int error)
 {
 	if (error == EADDRINUSE)
@@ -75,8 +84,7 @@ int listener_tcp(const char *address, uint16_t port, int *ret_fd, uint16_t *ret_
 	*ret_exposed = !access_is_loopback((struct sockaddr *)&at);
 	*ret_port = ntohs(at.ss_family == AF_INET ? ((struct sockaddr_in *)&at)->sin_port
 						  : ((struct sockaddr_in6 *)&at)->sin6_port);
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = take_fd(&fd);
 	return 0;
 failed:
 	rc = -errno;
@@ -115,7 +123,6 @@ int listener_unix(const char *path, unsigned mode, int *ret_fd)
 		log_error("http: cannot listen on %s: %s", path, strerror(-rc));
 		return rc;
 	}
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = take_fd(&fd);
 	return 0;
 }
