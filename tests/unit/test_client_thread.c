@@ -208,17 +208,15 @@ CHILD_TEST(full_marker_table_is_counted)
 /* ---- more threads than slots ---- */
 
 enum { CROWD = FPROF_SLOTS_DEFAULT + 40 };
-static uint32_t crowd_ready;
-static uint32_t crowd_go;
+static pthread_barrier_t crowd_here, crowd_go;
 
 static void *crowd_member(void *unused)
 {
 	{
 		FPROF_ZONE("member");
 	}
-	FPROF_ADD_RELAXED(&crowd_ready, 1u);
-	while (!FPROF_LOAD_ACQUIRE(&crowd_go))
-		usleep(1000);
+	pthread_barrier_wait(&crowd_here);
+	pthread_barrier_wait(&crowd_go);
 	return unused;
 }
 
@@ -230,18 +228,19 @@ static void more_threads_than_slots(void)
 	int i;
 
 	setenv("FPROF_RING_KIB", "16", 1);
+	pthread_barrier_init(&crowd_here, NULL, CROWD + 1);
+	pthread_barrier_init(&crowd_go, NULL, CROWD + 1);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 65536);
 	for (i = 0; i < CROWD; i++)
 		CHECK_EQUAL(pthread_create(&threads[i], &small, crowd_member, NULL), 0);
-	while (FPROF_LOAD_ACQUIRE(&crowd_ready) < CROWD)
-		usleep(1000);
+	pthread_barrier_wait(&crowd_here);
 	view = own_view();
 	CHECK_EQUAL(memory_slots_used(&view), FPROF_SLOTS_DEFAULT);
 	CHECK_EQUAL(memory_refused(&view, FPROF_REFUSED_THREADS), CROWD - FPROF_SLOTS_DEFAULT);
 	/* a begin each; its end is none, since it was not begun */
 	CHECK_EQUAL(memory_refused(&view, FPROF_REFUSED_EVENTS), CROWD - FPROF_SLOTS_DEFAULT);
-	FPROF_STORE_RELEASE(&crowd_go, 1u);
+	pthread_barrier_wait(&crowd_go);
 	for (i = 0; i < CROWD; i++)
 		pthread_join(threads[i], NULL);
 	{
