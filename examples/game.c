@@ -179,10 +179,11 @@ static NOINLINE void job_half(struct job *job, long zones)
 	fprof_zone_end(scope);
 }
 
+/* makecontext passes ints only: the worker leaves the job here. */
+static __thread struct job *job_starting;
+
 static void job_main(void)
 {
-	/* makecontext passes ints only; the scheduler leaves the job here */
-	extern __thread struct job *job_starting;
 	struct job *job = job_starting;
 
 	for (;;) {
@@ -195,8 +196,6 @@ static void job_main(void)
 		job_yield(job);
 	}
 }
-
-__thread struct job *job_starting;
 
 static void jobs_push(struct job *job)
 {

@@ -167,4 +167,56 @@ if is_wanted symbols_of_glibc_2_28; then
 	fi
 fi
 
+# `fprof run`: what it answers, and that the game notices nothing. No daemon is asked for anything.
+expect_run() { # name, status, text that stderr holds, command...
+	local name=$1 want=$2 text=$3 got
+	shift 3
+	is_wanted "$name" || return 0
+	# the inner shell is the one that says "Terminated"
+	(XDG_RUNTIME_DIR=$TMP/none FPROF_PRELOAD=$HOOK timeout 20 "$B/fprof" run "$@" \
+		>"$TMP/run.out" 2>"$TMP/run.err"; exit $?) 2>/dev/null
+	got=$?
+	if [ "$got" != "$want" ]; then
+		fail "$name" "exit status $got, not $want: $(head -2 "$TMP/run.err")"
+	elif ! grep -qF -- "$text" "$TMP/run.err"; then
+		fail "$name" "stderr does not say '$text': $(head -2 "$TMP/run.err")"
+	else
+		echo "ok $name"
+	fi
+}
+
+expect_output() { # name, text: of the run before
+	is_wanted "$1" || return 0
+	if grep -qxF -- "$2" "$TMP/run.out"; then
+		echo "ok $1"
+	else
+		fail "$1" "stdout is '$(head -2 "$TMP/run.out")', not '$2'"
+	fi
+}
+
+printf '\177ELF\1\1\1' >"$TMP/elf32"
+head -c 57 /dev/zero >>"$TMP/elf32"
+printf '#!%s\n' "$TMP/elf32" >"$TMP/script32"
+printf '#!/bin/sh\nexit 9\n' >"$TMP/script"
+chmod +x "$TMP/elf32" "$TMP/script32" "$TMP/script"
+echo 'int main(void) { return 3; }' | "$CC" -x c -static -o "$TMP/static" - 2>/dev/null
+
+expect_run run_passes_the_exit_status 7 'no fprofd is running' -- sh -c 'exit 7'
+# shellcheck disable=SC2016 # for the shell that runs there
+expect_run run_passes_signals 143 '' -- sh -c 'kill -TERM $$'
+# shellcheck disable=SC2016
+expect_run run_keeps_arguments 0 '' --name X -- sh -c 'echo "$1|$2|$FPROF_NAME"' sh 'a b' --name
+expect_output run_keeps_arguments_2 'a b|--name|X'
+# shellcheck disable=SC2016
+LD_PRELOAD=libm.so.6 expect_run run_keeps_what_was_preloaded 0 '' sh -c 'echo $LD_PRELOAD'
+expect_output run_keeps_what_was_preloaded_2 "$HOOK:libm.so.6"
+expect_run run_runs_scripts 9 '' "$TMP/script"
+expect_run run_refuses_32_bits 77 '32 bits' "$TMP/elf32"
+expect_run run_refuses_scripts_of_32_bits 77 '32 bits' "$TMP/script32"
+[ -x "$TMP/static" ] && expect_run run_says_static_is_unseen 3 'statically linked' "$TMP/static"
+expect_run run_without_such_a_command 127 'No such file' -- no-such-command-here
+expect_run run_of_what_cannot_run 126 'Permission denied' -- /etc/passwd
+expect_run run_without_a_command 2 'needs a command' --name X
+expect_run run_with_an_unknown_option 2 "no option '--frobnicate'" --frobnicate
+
 exit $((failures > 0))
