@@ -205,6 +205,7 @@ static int stream_give(struct live *s, struct stream *st, struct track *track)
 static int stream_of(struct live *s, const struct mark *mark, struct stream **ret_stream)
 {
 	size_t i;
+	int r;
 
 	*ret_stream = NULL;
 	for (i = 0; i < s->frames.streams.count; i++)
@@ -214,8 +215,11 @@ static int stream_of(struct live *s, const struct mark *mark, struct stream **re
 		}
 	if (s->frames.streams.count >= STREAMS_MAX)
 		return 0;
-	return stream_new(s, (uint32_t)s->frames.streams.count, mark->marker, 1, mark->track->begin,
-			  ret_stream);
+	r = stream_new(s, (uint32_t)s->frames.streams.count, mark->marker, 1, mark->track->begin,
+		       ret_stream);
+	if (r == 0)
+		stream_frame(*ret_stream, 0)->events = mark->track->leads;
+	return r;
 }
 
 static enum mark_verdict judge(const struct stream *st, const struct mark *mark)
@@ -277,6 +281,7 @@ int frames_mark(struct live *s, const struct mark *mark, struct stream **ret_str
 	st->sequence = mark->sequence;
 	st->origin = mark->origin;
 	st->lane = mark->lane;
+	st->ring = mark->ring;
 	if (st->id == 0)
 		s->gpu_frame_shift = (int64_t)(f->number - mark->sequence);
 	return stream_begin(st, f->number + 1, t);
@@ -407,7 +412,6 @@ static int close_first(struct live *s, struct stream *st)
 	st->blind = false;
 	st->first = (st->first + 1) & (st->capacity - 1);
 	st->count--;
-	s->changed = true;
 	return r;
 }
 

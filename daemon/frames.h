@@ -34,6 +34,7 @@ struct stream {
 	uint32_t id;
 	uint32_t marker;     /* session's id of its name; 0: main */
 	struct track *track; /* its owner, NULL: nobody has marked yet */
+	struct ring *ring;   /* that its last mark was read from */
 	bool game;	     /* the game's own marks were seen */
 	uint64_t sequence;   /* of the last mark obeyed */
 	uint32_t origin;     /* ... its origin; 0: not known (resumed) */
@@ -72,6 +73,7 @@ enum mark_verdict { MARK_OBEYED, MARK_HOOK, MARK_FOREIGN };
 
 struct mark {
 	struct track *track;
+	struct ring *ring;
 	uint32_t marker; /* session's id of the stream, 0: main */
 	uint32_t origin, lane;
 	uint64_t sequence;

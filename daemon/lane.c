@@ -62,7 +62,7 @@ int lane_update(struct live *s, struct lane *lane)
 		ring->lane = lane;
 		ring->slot = (uint32_t)lane->rings.count;
 		ring->base = ring->floor = live_ticks(s, lane->memory->view.head.start_ticks);
-		ring->read_to = INT64_MIN;
+		ring->block = ring->base;
 		ring_reader_init(&ring->reader, &lane->memory->view, ring->slot, 0);
 		lane->rings.at[lane->rings.count++] = ring;
 	}

@@ -24,9 +24,9 @@ struct ring {
 	struct ring_reader reader;
 
 	/* time: ticks since session start */
-	int64_t base;	 /* of the last event */
-	int64_t floor;	 /* nothing older than this can come, but for late events */
-	int64_t read_to; /* all events before this have been read */
+	int64_t base;  /* of the last event */
+	int64_t floor; /* nothing older than this can come, but for late events */
+	int64_t block; /* of the block's header: nothing in the block is older */
 
 	/* whose events follow */
 	struct track *own;   /* the thread's track, NULL: not known yet */

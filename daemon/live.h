@@ -34,7 +34,9 @@ struct live {
 	struct store_resume *resume; /* until its memories have come back; may be NULL */
 	struct batch *batch;	     /* where rows go; set by the owner before each call */
 
-	VEC(struct lane *) lanes;
+	struct lane *lanes[LIVE_LANES_MAX]; /* NULL: not here (yet again) */
+	uint32_t lane_count;
+	VEC(struct ring *) order; /* of a sweep */
 	struct marker_table markers;
 	struct tracks tracks;
 	struct frames frames;
@@ -43,14 +45,15 @@ struct live {
 	int64_t gpu_frame_shift; /* from the marks' sequence to frame numbers */
 
 	uint64_t repaired[REPAIR_KINDS];
-	uint64_t
-		base_update[4]; /* produced, received, stored, overwritten of rings that are gone */
+	struct session_update_row last_update; /* without strings */
+	bool updated;
 	uint32_t fill_permille;
 	uint64_t *buf; /* LIVE_BUF_WORDS */
 
-	uint32_t rotate;  /* which lane's rings come first */
+	uint32_t rotate; /* which ring comes first: shares are fair over sweeps */
+	int64_t now;	 /* of the last sweep */
+	uint32_t info_count;
 	int64_t swept_to; /* all rings have been read up to here */
-	bool changed;	  /* an update row has to be written */
 	int fault;	  /* 0, or why recording was given up */
 	enum session_state state;
 	char *end_reason;
@@ -75,6 +78,9 @@ struct live_sweep {
 /* Reads the rings. An error is remembered in s->fault and the session is left alone from then on.
  */
 int live_sweep(struct live *s, struct live_sweep *sweep);
+
+/* Shows the client that the daemon lives; live_sweep does it too. */
+void live_heartbeat(struct live *s);
 
 /* A clock step was found between two sweeps' clocks (ticks). */
 void live_clock_step(struct live *s, uint64_t from, uint64_t to);

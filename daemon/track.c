@@ -60,7 +60,6 @@ int track_put_row(struct live *s, const struct track *track)
 		.valid_bits = track->valid_bits,
 	};
 
-	s->changed = true;
 	if (VEC_RESERVE(&s->batch->tracks, 1) < 0)
 		return -ENOMEM;
 	if (track->name) {
@@ -153,6 +152,17 @@ struct track *track_find_fiber(struct live *s, uint32_t lane, uint64_t fiber)
 	return track;
 }
 
+void track_resume_fiber(struct live *s, struct track *track, uint32_t lane, uint64_t fiber,
+			uint64_t segments)
+{
+	track->fiber = fiber;
+	track->fiber_lane = lane;
+	track->segments = segments;
+	track->hash_next = s->tracks.fibers[fiber % FIBER_HASH];
+	s->tracks.fibers[fiber % FIBER_HASH] = track;
+	s->tracks.fiber_count++;
+}
+
 int track_new_fiber(struct live *s, uint32_t lane, uint64_t fiber, const char *name, int64_t begin,
 		    struct track **ret_track)
 {
@@ -164,11 +174,7 @@ int track_new_fiber(struct live *s, uint32_t lane, uint64_t fiber, const char *n
 	r = track_new(s, TRACK_FIBER, name, begin, &track);
 	if (r < 0)
 		return r;
-	track->fiber = fiber;
-	track->fiber_lane = lane;
-	track->hash_next = s->tracks.fibers[fiber % FIBER_HASH];
-	s->tracks.fibers[fiber % FIBER_HASH] = track;
-	s->tracks.fiber_count++;
+	track_resume_fiber(s, track, lane, fiber, 0);
 	*ret_track = track;
 	return track_put_row(s, track);
 }
@@ -252,9 +258,9 @@ int part_finish(struct live *s, struct part *part)
 	s->batch->chunks.at[s->batch->chunks.count++] = row;
 	s->batch->bytes += row.bytes;
 	s->repaired[REPAIR_LATE_EVENT] += row.late;
+	part->track->leads += part->leads;
 	frames_count(s, part->track, row.t0, part->leads);
 	part->open = false;
-	s->changed = true;
 	return 0;
 }
 

@@ -60,13 +60,14 @@ struct track {
 	char *name;	    /* NULL: none */
 	int64_t begin, end; /* end TIME_OPEN: it lives */
 	struct part *parts;
-	uint32_t streams; /* frame streams that it owns */
+	uint32_t streams;	/* frame streams that it owns */
+	uint64_t leads;		/* lead words in its finished chunks */
+	struct ring *last_ring; /* that ran this fiber, or registered this queue, last */
 	/* fibers */
 	struct track *hash_next;
 	uint64_t fiber;
 	uint32_t fiber_lane;
-	uint64_t segments;	/* how many of its segments are over */
-	struct ring *last_ring; /* that ran it last */
+	uint64_t segments; /* how many of its segments are over */
 	/* GPU queues */
 	uint32_t queue, valid_bits;
 	double ns_per_tick;
@@ -95,6 +96,9 @@ struct track *track_find_fiber(struct live *s, uint32_t lane, uint64_t fiber);
 /* A new fiber; -ENOSPC: there are too many. */
 int track_new_fiber(struct live *s, uint32_t lane, uint64_t fiber, const char *name, int64_t begin,
 		    struct track **ret_track);
+/* Makes a fiber of an earlier daemon findable again. */
+void track_resume_fiber(struct live *s, struct track *track, uint32_t lane, uint64_t fiber,
+			uint64_t segments);
 struct track *track_find_queue(struct live *s, uint32_t queue);
 struct track *track_find_id(struct live *s, uint32_t id);
 int track_rename(struct live *s, struct track *track, const char *name);

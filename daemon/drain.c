@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The drain thread and its queue of commands.
+ *
+ * The mutex guards the commands, `stop` and the published health; all else is the thread's own. A
+ * command is run between two sweeps, in the order in which they came. Rows of all sessions gather
+ * in one batch, which is submitted at most every COMMIT_NS, or when it is large, or when a session
+ * ends.
+ *
+ * Pace: the sleep between sweeps is set so that the ring that filled fastest would be an eighth
+ * full at the next one, and doubles at most. When the store's queue is full the rings are left
+ * alone: they are the buffer, and what they lose is counted.
+ */
+#include "drain.h"
+
+#include "clock_watch.h"
+#include "live.h"
+#include "log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define BILLION	      UINT64_C(1000000000)
+#define MILLION	      UINT64_C(1000000)
+#define GRACE_NS      50000u
+#define MEASURE_NS    (50 * MILLION)
+#define PACE_MIN_NS   MILLION
+#define PACE_BUSY_NS  (25 * MILLION)  /* at most, while events come */
+#define PACE_QUIET_NS (250 * MILLION) /* at most */
+#define PACE_FULL_NS  (5 * MILLION)   /* while the store's queue is full */
+#define PACE_PERMILLE 125	      /* how full the fullest ring should get */
+#define COMMIT_NS     (100 * MILLION)
+#define BATCH_BYTES   (4u * 1024 * 1024)
+
+enum command_kind { COMMAND_OPEN, COMMAND_MEMORY, COMMAND_BYE, COMMAND_GONE };
+
+struct command {
+	struct command *next;
+	enum command_kind kind;
+	uint64_t session;
+	struct session_row *row;
+	struct control *control;
+	struct store_resume *resume;
+	struct memory *memory;
+	bool crashed;
+	char *reason;
+};
+
+struct drain {
+	/* immutable */
+	struct store *store;
+	uint32_t max_counters;
+	pthread_t thread;
+	/* under the mutex */
+	pthread_mutex_t mutex;
+	pthread_cond_t wake;
+	struct command *commands, **commands_end;
+	bool stop;
+	struct drain_health health;
+	/* the thread's */
+	VEC(struct live *) sessions;
+	struct batch *batch;
+	struct clock_watch clock;
+	uint64_t pace_ns, committed_ns, queued_bytes;
+	struct drain_health now;
+};
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
+}
+
+static void row_free(struct session_row *row)
+{
+	if (!row)
+		return;
+	session_row_deinit(row);
+	free(row);
+}
+
+static void command_free(struct command *c)
+{
+	if (!c)
+		return;
+	row_free(c->row);
+	if (c->control) {
+		control_deinit(c->control);
+		free(c->control);
+	}
+	store_resume_free(c->resume);
+	memory_free(c->memory);
+	free(c->reason);
+	free(c);
+}
+
+static size_t find(const struct drain *d, uint64_t session)
+{
+	size_t i = 0;
+
+	while (i < d->sessions.count && d->sessions.at[i]->id != session)
+		i++;
+	return i;
+}
+
+static bool batch_is_empty(const struct batch *b)
+{
+	return b->sessions.count + b->memories.count + b->markers.count + b->tracks.count +
+		       b->streams.count + b->infos.count + b->chunks.count + b->gaps.count +
+		       b->frames.count + b->frame_counters.count + b->gpu_spans.count +
+		       b->frame_gpus.count + b->ledgers.count + b->updates.count ==
+	       0;
+}
+
+/* A session that could not be set up is told to the reader of the database. */
+static void put_fault(struct drain *d, uint64_t session, int error)
+{
+	struct session_update_row row = {.id = session, .end_ns = -1};
+
+	log_error("session %llu: cannot record: %s", (unsigned long long)session, strerror(-error));
+	row.fault = strdup(strerror(-error));
+	if (VEC_PUSH(&d->batch->updates, row) < 0)
+		free(row.fault);
+}
+
+static void run_open(struct drain *d, struct command *c)
+{
+	struct live *s = NULL;
+	int r = VEC_RESERVE(&d->sessions, 1);
+	bool resumed = c->resume;
+
+	if (r == 0 && !resumed)
+		r = VEC_RESERVE(&d->batch->sessions, 1);
+	if (r == 0) {
+		r = live_new(c->row, c->control, c->resume, d->max_counters, d->batch, &s);
+		c->control = NULL;
+		c->resume = NULL;
+	}
+	if (r == 0)
+		d->sessions.at[d->sessions.count++] = s;
+	if (!resumed && d->batch->sessions.count < d->batch->sessions.capacity) {
+		d->batch->sessions.at[d->batch->sessions.count++] = *c->row;
+		free(c->row);
+		c->row = NULL;
+	}
+	if (r < 0)
+		put_fault(d, c->session, r);
+	d->pace_ns = PACE_MIN_NS;
+}
+
+static void run_memory(struct drain *d, struct command *c)
+{
+	size_t i = find(d, c->session);
+	int r = i < d->sessions.count ? live_add_memory(d->sessions.at[i], c->memory) : -ENOENT;
+
+	if (r < 0)
+		log_warning("session %llu: ignoring a memory: %s", (unsigned long long)c->session,
+			    r == -EINVAL ? "its clock is another one than the session's"
+					 : strerror(-r));
+	else
+		c->memory = NULL;
+	d->pace_ns = PACE_MIN_NS;
+}
+
+/* ---- sweeps and batches ---- */
+
+/* Hands over what has gathered; sessions' states are brought up to it first. */
+static void commit(struct drain *d)
+{
+	struct batch *next;
+	size_t i;
+
+	d->committed_ns = clock_ns(CLOCK_MONOTONIC);
+	for (i = 0; i < d->sessions.count; i++)
+		live_flush(d->sessions.at[i]);
+	if (batch_is_empty(d->batch))
+		return;
+	next = batch_new();
+	if (!next) {
+		log_error("out of memory: a commit is put off");
+		return;
+	}
+	d->queued_bytes = store_submit(d->store, d->batch);
+	d->batch = next;
+	for (i = 0; i < d->sessions.count; i++)
+		d->sessions.at[i]->batch = next;
+}
+
+static void report_fault(const struct live *s, int before)
+{
+	if (s->fault < 0 && before == 0)
+		log_error("session %llu: recording is given up: %s", (unsigned long long)s->id,
+			  strerror(-s->fault));
+}
+
+static void sweep_session(struct drain *d, struct live *s, struct live_sweep *sweep)
+{
+	int before = s->fault;
+
+	sweep->now = fprof_clock_read(s->clock_kind);
+	sweep->grace = (uint64_t)(s->rate.hz * GRACE_NS / 1e9);
+	if (sweep->last)
+		sweep->grace = 0;
+	live_sweep(s, sweep);
+	report_fault(s, before);
+	d->now.events += sweep->events;
+}
+
+static void run_gone(struct drain *d, struct command *c)
+{
+	struct live_sweep sweep = {.last = true};
+	size_t i = find(d, c->session);
+	struct live *s;
+
+	if (i == d->sessions.count)
+		return;
+	s = d->sessions.at[i];
+	do
+		sweep_session(d, s, &sweep);
+	while (sweep.behind && s->fault == 0);
+	live_end(s, c->crashed ? SESSION_CRASHED : SESSION_ENDED, c->reason);
+	d->sessions.at[i] = d->sessions.at[--d->sessions.count];
+	live_free(s);
+	commit(d);
+}
+
+static void run_commands(struct drain *d, struct command *c)
+{
+	struct command *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		if (c->kind == COMMAND_OPEN)
+			run_open(d, c);
+		else if (c->kind == COMMAND_MEMORY)
+			run_memory(d, c);
+		else if (c->kind == COMMAND_GONE)
+			run_gone(d, c);
+		command_free(c);
+	}
+}
+
+static void watch_clock(struct drain *d)
+{
+	uint64_t from, to;
+	size_t i;
+
+	if (!clock_watch_check(&d->clock, &from, &to))
+		return;
+	log_warning("the clock stepped (suspend or migration); frames across it are flagged");
+	for (i = 0; i < d->sessions.count; i++)
+		if (d->sessions.at[i]->clock_kind == d->clock.kind)
+			live_clock_step(d->sessions.at[i], from, to);
+}
+
+/* The next sleep: from how full rings became during the last one. */
+static void set_pace(struct drain *d, uint32_t fill_permille, bool events, bool behind)
+{
+	uint64_t pace = d->pace_ns * 2;
+
+	if (fill_permille > 0)
+		pace = MIN(pace, d->pace_ns * PACE_PERMILLE / fill_permille);
+	pace = MIN(pace, events ? PACE_BUSY_NS : PACE_QUIET_NS);
+	d->pace_ns = MAX(pace, PACE_MIN_NS);
+	if (behind)
+		d->pace_ns = 0;
+}
+
+static bool queue_is_full(struct drain *d)
+{
+	struct store_health health;
+
+	if (d->queued_bytes <= STORE_QUEUE_BYTES)
+		return false;
+	store_health(d->store, &health);
+	d->queued_bytes = health.queued_bytes;
+	return d->queued_bytes > STORE_QUEUE_BYTES;
+}
+
+static void sweep_all(struct drain *d)
+{
+	struct live_sweep sweep = {0};
+	bool events = false, behind = false;
+	uint32_t fill = 0;
+	size_t i;
+
+	if (d->sessions.count == 0)
+		return;
+	if (queue_is_full(d)) {
+		for (i = 0; i < d->sessions.count; i++)
+			live_heartbeat(d->sessions.at[i]);
+		d->pace_ns = PACE_FULL_NS;
+		return;
+	}
+	watch_clock(d);
+	for (i = 0; i < d->sessions.count; i++) {
+		sweep_session(d, d->sessions.at[i], &sweep);
+		fill = MAX(fill, sweep.fill_permille);
+		events = events || sweep.events > 0;
+		behind = behind || sweep.behind;
+	}
+	d->now.sweeps++;
+	set_pace(d, fill, events, behind);
+}
+
+static void commit_when_due(struct drain *d)
+{
+	if (d->batch->bytes >= BATCH_BYTES ||
+	    clock_ns(CLOCK_MONOTONIC) - d->committed_ns >= COMMIT_NS)
+		commit(d);
+}
+
+static void publish(struct drain *d)
+{
+	d->now.sessions = (uint32_t)d->sessions.count;
+	d->now.busy_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	d->now.pace_ns = d->pace_ns;
+	d->now.clock_steps = d->clock.steps;
+	pthread_mutex_lock(&d->mutex);
+	d->health = d->now;
+	pthread_mutex_unlock(&d->mutex);
+}
+
+/* Sleeps until there is something to do. Returns the commands; *ret_stop. */
+static struct command *wait_for_work(struct drain *d, bool *ret_stop)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + d->pace_ns;
+	struct timespec until = {(time_t)(until_ns / BILLION), (long)(until_ns % BILLION)};
+	struct command *commands;
+
+	pthread_mutex_lock(&d->mutex);
+	while (!d->commands && !d->stop) {
+		if (d->sessions.count == 0)
+			pthread_cond_wait(&d->wake, &d->mutex);
+		else if (d->pace_ns == 0 ||
+			 pthread_cond_timedwait(&d->wake, &d->mutex, &until) == ETIMEDOUT)
+			break;
+	}
+	commands = d->commands;
+	d->commands = NULL;
+	d->commands_end = &d->commands;
+	*ret_stop = d->stop;
+	pthread_mutex_unlock(&d->mutex);
+	return commands;
+}
+
+static void *drain_thread(void *userdata)
+{
+	struct drain *d = userdata;
+	bool stop = false;
+
+	pthread_setname_np(pthread_self(), "drain");
+	while (!stop) {
+		run_commands(d, wait_for_work(d, &stop));
+		sweep_all(d);
+		if (stop)
+			commit(d);
+		else
+			commit_when_due(d);
+		publish(d);
+	}
+	return NULL;
+}
+
+/* ---- called by other threads ---- */
+
+static int init_sync(struct drain *d)
+{
+	pthread_condattr_t attr;
+	int r;
+
+	r = pthread_condattr_init(&attr);
+	if (r == 0)
+		r = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	if (r == 0)
+		r = pthread_cond_init(&d->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	if (r == 0)
+		r = pthread_mutex_init(&d->mutex, NULL);
+	return -r;
+}
+
+int drain_new(const struct config *config, struct store *store, struct drain **ret_drain)
+{
+	enum fprof_clock_kind kind = fprof_clock_choose();
+	struct fprof_clock_rate rate;
+	struct drain *d = calloc(1, sizeof(*d));
+	int r = -ENOMEM;
+
+	if (!d)
+		return -ENOMEM;
+	d->store = store;
+	d->max_counters = config->max_counters;
+	d->commands_end = &d->commands;
+	d->pace_ns = PACE_MIN_NS;
+	d->batch = batch_new();
+	if (!d->batch)
+		goto fail;
+	fprof_clock_measure(kind, MEASURE_NS, &rate);
+	clock_watch_init(&d->clock, kind, &rate);
+	d->now.clock_kind = kind;
+	d->now.clock_hz = rate.hz;
+	d->health = d->now;
+	r = init_sync(d);
+	if (r == 0)
+		r = -pthread_create(&d->thread, NULL, drain_thread, d);
+	if (r < 0)
+		goto fail;
+	*ret_drain = d;
+	return 0;
+fail:
+	batch_free(d->batch);
+	free(d);
+	return r;
+}
+
+void drain_free(struct drain *drain)
+{
+	size_t i;
+
+	if (!drain)
+		return;
+	pthread_mutex_lock(&drain->mutex);
+	drain->stop = true;
+	pthread_cond_signal(&drain->wake);
+	pthread_mutex_unlock(&drain->mutex);
+	pthread_join(drain->thread, NULL);
+	for (i = 0; i < drain->sessions.count; i++)
+		live_free(drain->sessions.at[i]);
+	VEC_FREE(&drain->sessions);
+	batch_free(drain->batch);
+	pthread_cond_destroy(&drain->wake);
+	pthread_mutex_destroy(&drain->mutex);
+	free(drain);
+}
+
+static int queue(struct drain *d, const struct command *fields)
+{
+	struct command *c = malloc(sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	*c = *fields;
+	c->next = NULL;
+	pthread_mutex_lock(&d->mutex);
+	*d->commands_end = c;
+	d->commands_end = &c->next;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->mutex);
+	return 0;
+}
+
+int drain_session_open(struct drain *drain, struct session_row *row, struct control *control,
+		       struct store_resume *resume)
+{
+	struct command c = {
+		.kind = COMMAND_OPEN,
+		.session = row->id,
+		.row = row,
+		.control = control,
+		.resume = resume,
+	};
+	int r = queue(drain, &c);
+
+	if (r < 0) {
+		row_free(row);
+		if (control)
+			control_deinit(control);
+		free(control);
+		store_resume_free(resume);
+	}
+	return r;
+}
+
+int drain_memory_add(struct drain *drain, uint64_t session, struct memory *memory)
+{
+	struct command c = {.kind = COMMAND_MEMORY, .session = session, .memory = memory};
+	int r = queue(drain, &c);
+
+	if (r < 0)
+		memory_free(memory);
+	return r;
+}
+
+int drain_session_bye(struct drain *drain, uint64_t session)
+{
+	struct command c = {.kind = COMMAND_BYE, .session = session};
+
+	return queue(drain, &c);
+}
+
+int drain_session_gone(struct drain *drain, uint64_t session, bool crashed, const char *reason)
+{
+	struct command c = {.kind = COMMAND_GONE, .session = session, .crashed = crashed};
+	int r;
+
+	c.reason = strdup(reason ? reason : "");
+	r = c.reason ? queue(drain, &c) : -ENOMEM;
+	if (r < 0)
+		free(c.reason);
+	return r;
+}
+
+void drain_health(struct drain *drain, struct drain_health *ret_health)
+{
+	pthread_mutex_lock(&drain->mutex);
+	*ret_health = drain->health;
+	pthread_mutex_unlock(&drain->mutex);
+}

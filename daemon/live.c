@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sweep over a live session, and what is handed to the store after it.
+ *
+ * The horizon is the sweep's clock, read before any head, less a grace: what is younger stays in
+ * its ring. The ring with the main stream's marks is read first, and no other ring beyond it, so
+ * that frame boundaries are known before the events that they divide. While nobody is known to mark
+ * (the beginning; its thread has ended) all rings are searched for a mark ahead of reading.
+ *
+ * A batch holds chunks together with the ledgers of the rings that they came from: live_flush cuts
+ * all chunks, so that at every commit stored is what the ledger says.
+ */
+#include "live.h"
+
+#include "ledger.h"
+#include "log.h"
+#include "shm/atomic.h"
+#include "words.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A session from a row; what is missing then is taken from resume. */
+static int live_init(struct live *s, const struct session_row *row, uint32_t max_counters)
+{
+	int r;
+
+	s->id = row->id;
+	s->start = row->start_ticks;
+	s->clock_kind = (enum fprof_clock_kind)row->clock_kind;
+	s->rate.mult = row->clock_mult;
+	s->rate.shift = row->clock_shift;
+	s->rate.hz = row->clock_hz;
+	s->counters.max = max_counters;
+	s->state = SESSION_LIVE;
+	s->swept_to = INT64_MIN;
+	tracks_init(&s->tracks);
+	s->buf = malloc(LIVE_BUF_WORDS * sizeof(*s->buf));
+	s->gpu = gpu_new(s->id);
+	if (!s->buf || !s->gpu)
+		return -ENOMEM;
+	r = frames_init(s);
+	if (r == 0 && s->resume)
+		r = ledger_resume(s);
+	return r;
+}
+
+static void control_free(struct control *control)
+{
+	if (!control)
+		return;
+	control_deinit(control);
+	free(control);
+}
+
+static void start_recording(struct control *control)
+{
+	if (!control || !control->page)
+		return;
+	FPROF_STORE_RELAXED(&control->page->record_state, (uint32_t)FPROF_STATE_RECORDING);
+	FPROF_STORE_RELAXED(&control->page->gate, (uint32_t)FPROF_LEVELS);
+	FPROF_STORE_RELEASE(&control->page->generation, control->page->generation + 1);
+}
+
+int live_new(const struct session_row *row, struct control *control, struct store_resume *resume,
+	     uint32_t max_counters, struct batch *batch, struct live **ret_live)
+{
+	struct live *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s) {
+		control_free(control);
+		store_resume_free(resume);
+		return -ENOMEM;
+	}
+	s->control = control;
+	s->resume = resume;
+	s->batch = batch;
+	r = live_init(s, row, max_counters);
+	if (r < 0) {
+		live_free(s);
+		return r;
+	}
+	start_recording(control);
+	*ret_live = s;
+	return 0;
+}
+
+void live_free(struct live *s)
+{
+	uint32_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->lane_count; i++)
+		lane_free(s->lanes[i]);
+	VEC_FREE(&s->order);
+	tracks_deinit(&s->tracks);
+	frames_deinit(&s->frames);
+	counters_deinit(&s->counters);
+	marker_table_deinit(&s->markers);
+	gpu_free(s->gpu);
+	store_resume_free(s->resume);
+	control_free(s->control);
+	free(s->end_reason);
+	free(s->buf);
+	free(s);
+}
+
+/* The lane that this memory had in an earlier daemon, or the next free one. */
+static uint32_t lane_index(const struct live *s, const struct memory *memory, bool *ret_known)
+{
+	uint32_t next = s->lane_count;
+	size_t i;
+
+	*ret_known = false;
+	for (i = 0; s->resume && i < s->resume->memories.count; i++) {
+		const struct memory_row *row = &s->resume->memories.at[i];
+
+		if (row->memory_id == memory->memory_id && row->lane < LIVE_LANES_MAX &&
+		    !s->lanes[row->lane]) {
+			*ret_known = true;
+			return row->lane;
+		}
+		next = MAX(next, row->lane + 1);
+	}
+	return next;
+}
+
+int live_add_memory(struct live *s, struct memory *memory)
+{
+	struct memory_row row = {
+		.session = s->id,
+		.memory_id = memory->memory_id,
+		.origin = memory->origin,
+		.bytes = memory->view.bytes,
+	};
+	struct lane *lane;
+	bool known;
+	int r;
+
+	if (memory->view.head.clock_kind != s->clock_kind)
+		return -EINVAL;
+	row.lane = lane_index(s, memory, &known);
+	if (row.lane >= LIVE_LANES_MAX)
+		return -ENOSPC;
+	if (VEC_RESERVE(&s->batch->memories, 1) < 0)
+		return -ENOMEM;
+	r = lane_new(memory, row.lane, &lane);
+	if (r < 0)
+		return r;
+	s->lanes[row.lane] = lane;
+	s->lane_count = MAX(s->lane_count, row.lane + 1);
+	if (!known)
+		s->batch->memories.at[s->batch->memories.count++] = row;
+	else
+		s->fault = ledger_resume_lane(s, lane);
+	return 0;
+}
+
+static int update_lanes(struct live *s)
+{
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < s->lane_count && r == 0; i++)
+		if (s->lanes[i])
+			r = lane_update(s, s->lanes[i]);
+	return r;
+}
+
+static uint32_t ring_fill(const struct ring *ring)
+{
+	const struct memory_view *view = &ring->lane->memory->view;
+	uint64_t head = memory_slot_head(view, ring->slot), tail = ring->reader.tail;
+	uint64_t words = head > tail ? head - tail : 0;
+
+	return (uint32_t)MIN(words * 1000 / view->head.ring_words, UINT64_C(1000));
+}
+
+/* All rings that may be read, in this sweep's order; the fullest one's fill. */
+static int line_up(struct live *s, struct live_sweep *sweep)
+{
+	uint32_t i;
+	size_t j;
+
+	s->order.count = 0;
+	for (i = 0; i < s->lane_count; i++)
+		for (j = 0; s->lanes[i] && j < s->lanes[i]->rings.count; j++) {
+			struct ring *ring = s->lanes[i]->rings.at[j];
+
+			if (ring->abandoned)
+				continue;
+			if (VEC_PUSH(&s->order, ring) < 0)
+				return -ENOMEM;
+			sweep->fill_permille = MAX(sweep->fill_permille, ring_fill(ring));
+		}
+	s->fill_permille = MAX(s->fill_permille, sweep->fill_permille);
+	return 0;
+}
+
+static bool main_ring_known(const struct live *s)
+{
+	const struct stream *st = s->frames.streams.at[0];
+
+	return st->track && st->track->end == TIME_OPEN && st->track->kind == TRACK_THREAD &&
+	       st->ring && !st->ring->abandoned && st->ring->own == st->track;
+}
+
+/* The ring to be read first: the one with the main stream's marks. NULL: nobody marks. */
+static struct ring *find_main_ring(struct live *s, const struct words_limits *limits)
+{
+	struct words_mark best = {0}, mark;
+	struct ring *found = NULL;
+	size_t i;
+
+	if (main_ring_known(s))
+		return s->frames.streams.at[0]->ring;
+	for (i = 0; i < s->order.count; i++) {
+		if (!words_find_mark(s, s->order.at[i], limits, &mark))
+			continue;
+		if (!found || (mark.origin == FPROF_ORIGIN_GAME && best.origin != mark.origin) ||
+		    (mark.origin == best.origin && mark.t < best.t)) {
+			best = mark;
+			found = s->order.at[i];
+		}
+	}
+	return found;
+}
+
+/* One sweep's account. */
+struct sweep_state {
+	struct words_limits limits;
+	uint64_t share; /* of the session */
+	int64_t swept_to;
+	bool behind;
+};
+
+/* Reads one ring; keeps account of how far all have been read. *ret_waiting: it has to be read
+ * again. */
+static int read_ring(struct live *s, struct sweep_state *st, struct ring *ring, bool *ret_waiting)
+{
+	uint64_t share = MIN(st->share, (uint64_t)LIVE_RING_WORDS);
+	enum words_state state;
+	int r;
+
+	st->limits.share = share;
+	r = words_read(s, ring, &st->limits, &state);
+	if (r < 0)
+		return r;
+	st->share -= share - st->limits.share;
+	*ret_waiting = state == WORDS_WAITING;
+	if (state == WORDS_BEHIND) {
+		st->behind = true;
+		st->swept_to = MIN(st->swept_to, ring->base);
+	}
+	return 0;
+}
+
+/* Reads the rings of the order that wait for a fiber, until none gets on. Those that still wait
+ * stay in it. */
+static int read_waiting(struct live *s, struct sweep_state *st)
+{
+	bool progress = true, waiting;
+	size_t i, kept;
+	int r;
+
+	while (progress && s->order.count > 0) {
+		progress = false;
+		for (i = kept = 0; i < s->order.count; i++) {
+			struct ring *ring = s->order.at[i];
+			uint64_t tail = ring->reader.tail;
+
+			r = read_ring(s, st, ring, &waiting);
+			if (r < 0)
+				return r;
+			progress = progress || ring->reader.tail != tail;
+			if (waiting)
+				s->order.at[kept++] = ring;
+		}
+		s->order.count = kept;
+	}
+	return 0;
+}
+
+/* Rings that wait: for the next sweep, or no longer, when nothing more can come. */
+static int settle_waiting(struct live *s, struct sweep_state *st)
+{
+	size_t i;
+	int r = 0;
+
+	while (st->limits.last && s->order.count > 0 && !st->behind && r == 0) {
+		s->order.at[0]->stuck = WORDS_WAIT_SWEEPS;
+		r = read_waiting(s, st);
+	}
+	for (i = 0; i < s->order.count; i++) {
+		s->order.at[i]->stuck += !st->behind;
+		st->swept_to = MIN(st->swept_to, s->order.at[i]->base);
+	}
+	return r;
+}
+
+/* Moves the main ring to the front and turns the others, so that shares are fair over sweeps. */
+static void arrange(struct live *s, const struct ring *first)
+{
+	size_t count = s->order.count, i, j = 0;
+	struct ring **at = s->order.at;
+
+	if (count == 0)
+		return;
+	s->rotate = (s->rotate + 1) % (uint32_t)count;
+	for (i = 0; i < s->rotate; i++) { /* at most a few hundred pointers */
+		struct ring *ring = at[0];
+
+		memmove(at, at + 1, (count - 1) * sizeof(struct ring *));
+		at[count - 1] = ring;
+	}
+	while (j < count && at[j] != first)
+		j++;
+	if (j == count)
+		return;
+	memmove(at + 1, at, j * sizeof(struct ring *));
+	at[0] = (struct ring *)first;
+}
+
+static int read_all(struct live *s, struct sweep_state *st)
+{
+	struct ring *first = find_main_ring(s, &st->limits);
+	size_t i, kept = 0;
+	bool waiting;
+	int r;
+
+	arrange(s, first);
+	for (i = 0; i < s->order.count; i++) {
+		struct ring *ring = s->order.at[i];
+
+		r = read_ring(s, st, ring, &waiting);
+		if (r < 0)
+			return r;
+		if (ring == first && (waiting || st->behind))
+			st->limits.horizon = MIN(st->limits.horizon, ring->base);
+		if (waiting)
+			s->order.at[kept++] = ring;
+	}
+	s->order.count = kept;
+	st->swept_to = MIN(st->swept_to, st->limits.horizon);
+	r = read_waiting(s, st);
+	return r < 0 ? r : settle_waiting(s, st);
+}
+
+static int sweep_rings(struct live *s, struct live_sweep *sweep)
+{
+	struct sweep_state st = {
+		.limits = {.now = live_ticks(s, sweep->now), .last = sweep->last},
+		.share = LIVE_SWEEP_WORDS,
+		.swept_to = INT64_MAX,
+	};
+	int r;
+
+	st.limits.horizon = sweep->last ? INT64_MAX : st.limits.now - (int64_t)sweep->grace;
+	s->now = MAX(s->now, st.limits.now);
+	r = update_lanes(s);
+	if (r == 0)
+		r = line_up(s, sweep);
+	if (r == 0)
+		r = read_all(s, &st);
+	if (r < 0)
+		return r;
+	sweep->behind = st.behind;
+	s->swept_to = st.swept_to;
+	return frames_close(s, st.swept_to);
+}
+
+static uint64_t received(const struct live *s)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+	size_t j;
+
+	for (i = 0; i < s->lane_count; i++)
+		for (j = 0; s->lanes[i] && j < s->lanes[i]->rings.count; j++)
+			sum += s->lanes[i]->rings.at[j]->received;
+	return sum;
+}
+
+void live_heartbeat(struct live *s)
+{
+	if (s->control && s->control->page)
+		FPROF_STORE_RELAXED(&s->control->page->heartbeat, s->control->page->heartbeat + 1);
+}
+
+int live_sweep(struct live *s, struct live_sweep *sweep)
+{
+	uint64_t before = received(s);
+
+	sweep->fill_permille = 0;
+	sweep->events = 0;
+	sweep->behind = false;
+	if (s->control && s->control->page)
+		FPROF_STORE_RELAXED(&s->control->page->heartbeat, s->control->page->heartbeat + 1);
+	if (s->fault < 0)
+		return s->fault;
+	s->fault = sweep_rings(s, sweep);
+	sweep->events = received(s) - before;
+	return s->fault;
+}
+
+void live_clock_step(struct live *s, uint64_t from, uint64_t to)
+{
+	int64_t t0 = live_ticks(s, from), t1 = live_ticks(s, to);
+
+	s->repaired[REPAIR_CLOCK_STEP]++;
+	if (s->frames.step_from <= s->frames.step_to)
+		t0 = MIN(t0, s->frames.step_from);
+	s->frames.step_from = t0;
+	s->frames.step_to = t1;
+}
+
+/* Sums over rings and memories. */
+static void sum_lane(const struct lane *lane, struct session_update_row *row)
+{
+	const struct memory_view *view = &lane->memory->view;
+	unsigned j;
+	size_t i;
+
+	for (i = 0; i < lane->rings.count; i++) {
+		const struct ring *ring = lane->rings.at[i];
+
+		row->received += ring->received;
+		row->stored += ring->stored;
+		row->overwritten += ring->overwritten;
+		row->produced += ring->received + ring->overwritten;
+		row->dropped_reentrant += memory_slot_dropped(view, ring->slot);
+		for (j = 0; j < DISCARD_REASONS; j++)
+			row->discarded[j] += ring->discarded[j];
+	}
+	for (j = 0; j < FPROF_REFUSED_KINDS; j++)
+		row->refused[j] += memory_refused(view, (enum fprof_refused)j);
+}
+
+static void fill_update(const struct live *s, struct session_update_row *row)
+{
+	size_t i;
+
+	row->id = s->id;
+	row->state = s->state;
+	row->end_ns = s->state == SESSION_LIVE ? -1 : frames_ns(s, s->now);
+	row->frames_total = s->frames.streams.at[0]->closed_total;
+	row->ring_fill_max_permille = s->fill_permille;
+	memcpy(row->repaired, s->repaired, sizeof(row->repaired));
+	for (i = 0; i < s->lane_count; i++)
+		if (s->lanes[i])
+			sum_lane(s->lanes[i], row);
+	for (i = 0; i < s->tracks.all.count; i++)
+		row->threads_active += s->tracks.all.at[i]->kind == TRACK_THREAD &&
+				       s->tracks.all.at[i]->end == TIME_OPEN;
+}
+
+static char *fault_text(int fault)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "recording was given up: %s", strerror(-fault));
+	return strdup(text);
+}
+
+static int put_update(struct live *s)
+{
+	struct session_update_row row;
+
+	memset(&row, 0, sizeof(row));
+	fill_update(s, &row);
+	if (s->updated && !memcmp(&row, &s->last_update, sizeof(row)) && s->fault == 0)
+		return 0;
+	s->last_update = row;
+	s->updated = true;
+	s->fill_permille = 0;
+	if (VEC_RESERVE(&s->batch->updates, 1) < 0)
+		return -ENOMEM;
+	if (s->end_reason)
+		row.end_reason = strdup(s->end_reason);
+	if (s->fault < 0)
+		row.fault = fault_text(s->fault);
+	s->batch->updates.at[s->batch->updates.count++] = row;
+	return 0;
+}
+
+static int finish_all(struct live *s)
+{
+	struct part *part;
+	int r = 0;
+
+	for (part = s->tracks.parts; part && r == 0; part = part->next)
+		r = part_finish(s, part);
+	return r;
+}
+
+static int put_ledgers(struct live *s)
+{
+	uint32_t i;
+	size_t j;
+	int r = 0;
+
+	for (i = 0; i < s->lane_count; i++)
+		for (j = 0; s->lanes[i] && j < s->lanes[i]->rings.count && r == 0; j++)
+			if (s->lanes[i]->rings.at[j]->dirty)
+				r = ledger_put(s, s->lanes[i]->rings.at[j]);
+	return r;
+}
+
+int live_flush(struct live *s)
+{
+	int r = s->fault;
+
+	if (r == 0)
+		r = finish_all(s);
+	if (r == 0)
+		r = gpu_flush(s->gpu, s->batch, s->state != SESSION_LIVE);
+	if (r == 0)
+		r = put_ledgers(s);
+	if (r == 0)
+		tracks_collect(s);
+	s->fault = r;
+	r = put_update(s);
+	return s->fault < 0 ? s->fault : r;
+}
+
+int live_end(struct live *s, enum session_state state, const char *reason)
+{
+	s->state = state;
+	free(s->end_reason);
+	s->end_reason = reason ? strdup(reason) : NULL;
+	return live_flush(s);
+}
