@@ -45,6 +45,10 @@ function problemText(body) {
 export const framesPath = (session, stream, last) =>
 	`/sessions/${encodeURIComponent(session)}/frames?last=${last}${streamPart(stream, '&')}`;
 
+/** @param {string} session @param {string|null} stream @param {number} from @param {number} to */
+export const framesBetweenPath = (session, stream, from, to) =>
+	`/sessions/${encodeURIComponent(session)}/frames?from=${Math.max(1, from)}&to=${to}${streamPart(stream, '&')}`;
+
 /** @param {string} session @param {string|null} stream @param {number|'slowest'} frame */
 export const framePath = (session, stream, frame) =>
 	`/sessions/${encodeURIComponent(session)}/frames/${frame}${streamPart(stream, '?')}`;

@@ -3,7 +3,7 @@
 // follows the event stream and says which parts changed; it draws nothing. A selection is never changed by
 // what arrives.
 
-import { ApiError, framePath, framesPath, getJson, openStream } from './api.js';
+import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openStream } from './api.js';
 import { WINDOW, windowOf } from './columns.js';
 import { FrameRing } from './frames.js';
 import { buildTrack, withGpuSpans } from './zones.js';
@@ -63,6 +63,7 @@ export class Model {
 		this.timers = new Map();
 		/** Counts loads, so that an answer to an older one is not taken. */
 		this.load = 0;
+		this.windowLoad = 0;
 	}
 
 	/** The frames on the strip. */
@@ -287,22 +288,24 @@ export class Model {
 		await this.showWindow(frame + WINDOW / 2);
 	}
 
-	/** Moves the held window so that it ends at a frame. @param {number} last */
+	/** Holds a window that ends at a frame; what is shown changes when its frames are here. @param {number} last */
 	async showWindow(last) {
+		const { session } = this;
 		const end = Math.min(this.ring.last, Math.max(WINDOW, Math.round(last)));
-		this.hold();
-		if (end >= this.ring.last && this.session?.state !== 'live') {
+		if (end >= this.ring.last && session.state !== 'live') {
 			this.follow();
 			return;
 		}
-		this.heldLast = end;
-		this.changed('frames', 'numbers');
-		const stream = this.view.stream === null ? '' : `&stream=${encodeURIComponent(this.view.stream)}`;
-		const path = `/sessions/${encodeURIComponent(this.session.id)}/frames?from=${Math.max(1, end - WINDOW + 1)}&to=${end}${stream}`;
-		const answer = await getJson(path);
+		const load = ++this.windowLoad;
+		const answer = await getJson(framesBetweenPath(String(session.id), this.view.stream, end - WINDOW + 1, end));
+		if (load !== this.windowLoad || session.id !== this.session?.id)
+			return;
+		const ring = new FrameRing();
 		for (const row of answer.frames)
-			this.shown.put(row);
-		this.changed('frames', 'numbers');
+			ring.put(row);
+		this.held = ring;
+		this.heldLast = end;
+		this.changed('frames', 'numbers', 'held');
 	}
 
 	/** Older (-1) or newer (1) frames. @param {number} step */
@@ -318,6 +321,7 @@ export class Model {
 	}
 
 	follow() {
+		this.windowLoad++;
 		this.held = null;
 		this.heldLast = null;
 		this.changed('frames', 'numbers', 'held');
