@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@
 #include <unistd.h>
 
 #define GAMES_MAX 64
+#define POLL_MS	  20
 
 struct game {
 	int fd;
@@ -41,6 +43,7 @@ struct game {
 	void *base;
 	size_t bytes;
 	char name[64];
+	bool told; /* to end */
 };
 
 struct totals {
@@ -301,15 +304,30 @@ static void end_game(struct game *game)
 	*game = (struct game){.fd = -1};
 }
 
+/* Ends a game that has written enough. */
+static void tell_to_end(struct game *game, uint64_t words)
+{
+	uint32_t slots, slot;
+
+	if (!game->base || game->told)
+		return;
+	slots = memory_slots_used(&game->view);
+	for (slot = 0; slot < slots && !game->told; slot++) {
+		if (memory_slot_head(&game->view, slot) >= words)
+			game->told = kill(game->view.head.pid, SIGTERM) == 0;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct pollfd polled[GAMES_MAX + 1];
 	struct game games[GAMES_MAX] = {0};
 	long wanted = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
+	unsigned long words = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	long gone = 0, count = 0, i;
 
 	if (argc < 2 || wanted < 1 || wanted > GAMES_MAX) {
-		fprintf(stderr, "usage: ringdump SOCKET [GAMES: 1..%d]\n", GAMES_MAX);
+		fprintf(stderr, "usage: ringdump SOCKET [GAMES: 1..%d [WORDS]]\n", GAMES_MAX);
 		return 2;
 	}
 	polled[0] = (struct pollfd){.fd = listen_at(argv[1]), .events = POLLIN};
@@ -317,9 +335,11 @@ int main(int argc, char **argv)
 		for (i = 0; i < count; i++)
 			polled[i + 1] = (struct pollfd){.fd = games[i].fd, .events = POLLIN};
 		polled[0].fd = count < wanted ? polled[0].fd : -1;
-		if (poll(polled, (nfds_t)count + 1, -1) < 0)
+		if (poll(polled, (nfds_t)count + 1, words ? POLL_MS : -1) < 0)
 			die("poll");
 		for (i = 0; i < count; i++) {
+			if (words)
+				tell_to_end(&games[i], words);
 			if (polled[i + 1].revents && !receive(&games[i])) {
 				end_game(&games[i]);
 				gone++;
