@@ -62,9 +62,22 @@ static void content_hash(struct content *c)
 	c->hash = hash_bytes(h, c->file, c->entry.file_bytes);
 }
 
+/* Counters, streams and the like are what they are called, wherever in the source they are used. */
+static bool known_by_name(uint8_t kind)
+{
+	return kind == FPROF_MARKER_COUNTER || kind == FPROF_MARKER_STREAM ||
+	       kind == FPROF_MARKER_FIBER || kind == FPROF_MARKER_GPU;
+}
+
 static void content_init(struct session *s, struct content *c, const struct fprof_marker *m,
 			 const char *name, bool dynamic)
 {
+	const struct fprof_marker plain = {.name = m->name, .kind = m->kind, .unit = m->unit};
+
+	if (known_by_name(m->kind)) {
+		m = &plain;
+		dynamic = false;
+	}
 	memset(c, 0, sizeof(*c));
 	c->name = name;
 	c->category = m->category;
