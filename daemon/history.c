@@ -251,7 +251,8 @@ static int read_session(struct history *h, sqlite3_stmt *stmt, struct history_se
 	ret->chunk_bytes = row_uint(&row);
 	ret->first_frame = row_uint(&row);
 	ret->last_frame = row_uint(&row);
-	events_from = MAX(row_uint(&row), ret->first_frame);
+	events_from = row_uint(&row);
+	events_from = MAX(events_from, ret->first_frame);
 	if (ret->last_frame > 0 && ret->last_frame >= events_from)
 		ret->frames_retained = ret->last_frame - events_from + 1;
 	return row.error < 0 ? row.error : read_infos(h, ret);

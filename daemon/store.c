@@ -22,7 +22,7 @@
 #include <time.h>
 
 #define GROUP_BYTES	   (4u * 1024u * 1024u)
-#define COMMIT_INTERVAL_NS 40000000
+#define COMMIT_INTERVAL_NS 80000000
 #define RETRY_NS	   INT64_C(5000000000)
 #define COMMIT_TRIES	   5
 
