@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The fprof command against a daemon and a game. One line a test: "ok NAME", "not ok NAME: why" or
+# "skip NAME: why"; exits 1 when one was not ok. B: the build directory.
+set -u
+
+cd "$(dirname "$0")/../.." || exit 1
+B=$(realpath "${B:-build}")
+TMP=$(mktemp -d)
+failures=0
+export XDG_RUNTIME_DIR=$TMP/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR" "$TMP/empty"
+
+cleanup() {
+	[ -z "${daemon:-}" ] || kill "$daemon" 2>/dev/null
+	[ -z "${daemon:-}" ] || wait "$daemon" 2>/dev/null
+	rm -rf "$TMP"
+}
+trap cleanup EXIT
+
+ok() {
+	echo "ok $1"
+}
+
+fail() { # name, why
+	echo "not ok $1: $2"
+	failures=$((failures + 1))
+}
+
+# Runs fprof; $TMP/out and $TMP/err hold what it says.
+expect() { # name, exit status, pattern that stdout or stderr matches, arguments...
+	local name=$1 want=$2 pattern=$3 got
+	shift 3
+	timeout 120 "$B/fprof" "$@" >"$TMP/out" 2>"$TMP/err"
+	got=$?
+	if [ "$got" != "$want" ]; then
+		fail "$name" "exit status $got, not $want: $(head -2 "$TMP/err")"
+	elif ! cat "$TMP/out" "$TMP/err" | grep -qE -- "$pattern"; then
+		fail "$name" "nothing matches '$pattern': $(head -3 "$TMP/out" "$TMP/err" | tr '\n' '|')"
+	else
+		ok "$name"
+	fi
+}
+
+# What the JSON of the run before says.
+expect_json() { # name, jq filter that must be true
+	if jq -e "$2" "$TMP/out" >/dev/null 2>"$TMP/jq"; then
+		ok "$1"
+	else
+		fail "$1" "not so: $2 $(head -1 "$TMP/jq")"
+	fi
+}
+
+# Until the newest session has ended and is stored.
+wait_ended() {
+	local i
+	for ((i = 0; i < 400; i++)); do
+		"$B/fprof" sessions --json | jq -e '.sessions[0].state != "live"' >/dev/null && return 0
+		sleep 0.05
+	done
+	fail wait_ended "the newest session stays live"
+}
+
+start_daemon() {
+	local line
+	mkfifo "$TMP/log"
+	"$B/fprofd" --http 127.0.0.1:0 --runtime-dir "$XDG_RUNTIME_DIR/fprofd" --state-dir "$TMP/state" \
+		2>"$TMP/log" &
+	daemon=$!
+	exec 8<"$TMP/log"
+	while read -r -t 30 line <&8; do
+		case $line in
+		*'games at'*)
+			cat <&8 >"$TMP/daemon.log" &
+			return 0
+			;;
+		esac
+	done
+	return 1
+}
+
+expect without_a_daemon_it_says_where_it_looked 77 "no daemon at $XDG_RUNTIME_DIR/fprofd/http.sock" status
+expect selftest_without_a_daemon 77 'no daemon at' selftest
+if ! start_daemon; then
+	fail daemon "fprofd did not start"
+	exit 1
+fi
+
+expect version 0 '^fprof [0-9]' --version
+expect help 0 'Exit codes: 0 done' --help
+expect an_unknown_command 2 "no command 'frobnicate'" frobnicate
+expect status_is_readable 0 '^clock.source  *(tsc|cntvct|monotonic)$' status
+expect status_has_reasons 0 '^scheduler +off +[a-z]' status
+expect no_session_yet 1 'There is no such' frames
+expect selftest 0 '^FPROF_SELFTEST_OK=true$' selftest
+expect selftest_as_json 0 '"ok": true' selftest --json
+expect_json selftest_ran_all_fixtures '.fixtures >= 6 and .failures == []'
+
+if ! "$B/game" --frames 40 --fps 400 --zones 100 --cap >"$TMP/game" 2>&1; then
+	fail game "$(cat "$TMP/game")"
+fi
+wait_ended
+name=game
+expect sessions_are_listed 0 "^ *[0-9]+ +[0-9]+ +$name +ended " sessions
+expect frames_are_in_ms 0 '^ *40 +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{3} ' frames --last 3
+expect cut_frames_are_said 0 '^3 of 40 frames' frames --last 3
+expect all_frames_are_said 0 '^40 of 40 frames$' frames current --last=100
+expect frames_of_a_stream 0 ' of [0-9]+ frames' frames --stream audio
+expect an_unknown_stream 1 'There is no such stream' frames --stream 'no/such stream'
+expect an_unknown_session 1 'There is no such session' frames 999
+expect frames_without_a_number 2 'a number from 1 to 3600' frames --last many
+expect frames_as_json 0 '"frames"' frames --last 5 --json
+expect_json frames_as_json_are_the_answer '.frames | length == 5 and .[4].frame == 40'
+expect dashboard 0 '^http://127\.0\.0\.1:[0-9]+/$' dashboard
+address=$(cat "$TMP/out")
+expect dashboard_as_json 0 '"address"' dashboard --json
+expect over_tcp 0 "$name" sessions --url "$address"
+FPROF_URL=$address expect over_tcp_by_variable 0 "$name" sessions
+socket=$XDG_RUNTIME_DIR/fprofd/fprofd.sock
+FPROF_SOCKET=$socket XDG_RUNTIME_DIR=$TMP/empty expect by_the_socket_of_the_games 0 "$name" sessions
+expect a_port_without_a_daemon 77 'does not answer' sessions --url http://127.0.0.1:1
+expect no_address 78 'is no http' sessions --url 127.0.0.1:1
+expect a_token_file_that_is_not_there 78 'No such file' sessions --url "$address" --token-file "$TMP/none"
+
+expect run_records_with_a_name 0 'frames=12' run --name 'a name' -- "$B/game" --frames 12 --fps 0 --zones 50
+if [ -s "$TMP/err" ]; then
+	fail run_says_nothing_with_a_daemon "$(cat "$TMP/err")"
+else
+	ok run_says_nothing_with_a_daemon
+fi
+wait_ended
+expect run_is_listed 0 'a name +ended +[0-9]+ +12 ' sessions
+
+exit $((failures > 0))
