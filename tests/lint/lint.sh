@@ -30,7 +30,7 @@ static_check() {
 	# It knows neither the cleanup attribute (leaks), nor that mmap takes -1, nor glibc's promises.
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability -j 2 \
 		--suppress=memleak --suppress=resourceLeak --suppress=invalidFunctionArg \
-		--suppress=readdirCalled --suppress=shiftTooManyBitsSigned \
+		--suppress=readdirCalled --suppress=shiftTooManyBitsSigned --suppress=invalidPrintfArgType_uint \
 		-I. -Iclient -D_GNU_SOURCE -D__x86_64__ -D__linux__ -DFPROF_VERSION='"0"' -DFPROF_LIBDIR='"/"' \
 		'-DElfW(type)=Elf64_##type' \
 		"${modules[@]}"
