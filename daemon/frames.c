@@ -91,8 +91,8 @@ int frames_init(struct live *s)
 {
 	struct stream *main_stream;
 
-	s->frames.step_from = 1;
-	s->frames.step_to = 0;
+	s->frames.step_from = INT64_MAX;
+	s->frames.step_to = INT64_MIN;
 	return stream_new(s, 0, 0, 1, 0, &main_stream);
 }
 

@@ -20,6 +20,9 @@
 #include <errno.h>
 #include <string.h>
 
+#define HOLD_SECONDS  0.1
+#define HOLD_PERMILLE 250
+
 /* A session from a row; what is missing then is taken from resume. */
 static int live_init(struct live *s, const struct session_row *row, uint32_t max_counters)
 {
@@ -207,24 +210,72 @@ static bool main_ring_known(const struct live *s)
 	       st->ring && !st->ring->abandoned && st->ring->own == st->track;
 }
 
-/* The ring to be read first: the one with the main stream's marks. NULL: nobody marks. */
-static struct ring *find_main_ring(struct live *s, const struct words_limits *limits)
+/* The earliest mark of the main stream in the rings of lanes of origin (0: any); NULL: none. */
+static struct ring *scan_marks(struct live *s, const struct words_limits *limits, uint32_t origin,
+			       struct words_mark *ret_mark)
 {
-	struct words_mark best = {0}, mark;
+	struct words_mark mark;
 	struct ring *found = NULL;
 	size_t i;
 
-	if (main_ring_known(s))
-		return s->frames.streams.at[0]->ring;
 	for (i = 0; i < s->order.count; i++) {
-		if (!words_find_mark(s, s->order.at[i], limits, &mark))
+		struct ring *ring = s->order.at[i];
+
+		if (origin && ring->lane->memory->origin != origin)
 			continue;
-		if (!found || (mark.origin == FPROF_ORIGIN_GAME && best.origin != mark.origin) ||
-		    (mark.origin == best.origin && mark.t < best.t)) {
-			best = mark;
-			found = s->order.at[i];
+		if (!words_find_mark(s, ring, limits, &mark))
+			continue;
+		if (!found ||
+		    (mark.origin == FPROF_ORIGIN_GAME && ret_mark->origin != mark.origin) ||
+		    (mark.origin == ret_mark->origin && mark.t < ret_mark->t)) {
+			*ret_mark = mark;
+			found = ring;
 		}
 	}
+	return found;
+}
+
+static bool has_game_lane(const struct live *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->lane_count; i++)
+		if (s->lanes[i] && s->lanes[i]->memory->origin == FPROF_ORIGIN_GAME)
+			return true;
+	return false;
+}
+
+/*
+ * A hook's very first mark may come shortly before the game's own first one, which makes it void:
+ * where the game could mark, it is left alone for a while.
+ */
+static void hold_first(const struct live *s, const struct words_mark *mark, uint32_t fill_permille,
+		       struct words_limits *limits)
+{
+	int64_t hold = (int64_t)(s->rate.hz * HOLD_SECONDS);
+
+	if (mark->origin == FPROF_ORIGIN_HOOK && !s->frames.streams.at[0]->track &&
+	    has_game_lane(s) && !limits->last && fill_permille < HOLD_PERMILLE &&
+	    mark->t > limits->now - hold)
+		limits->horizon = MIN(limits->horizon, mark->t - 1);
+}
+
+/* The ring to be read first: the one with the main stream's marks. NULL: nobody marks. */
+static struct ring *find_main_ring(struct live *s, uint32_t fill_permille,
+				   struct words_limits *limits)
+{
+	const struct stream *st = s->frames.streams.at[0];
+	struct words_mark mark = {0};
+	struct ring *found;
+
+	if (main_ring_known(s)) {
+		/* marks of the game end the reign of the hook's */
+		found = st->game ? NULL : scan_marks(s, limits, FPROF_ORIGIN_GAME, &mark);
+		return found ? found : st->ring;
+	}
+	found = scan_marks(s, limits, 0, &mark);
+	if (found)
+		hold_first(s, &mark, fill_permille, limits);
 	return found;
 }
 
@@ -323,9 +374,9 @@ static void arrange(struct live *s, const struct ring *first)
 	at[0] = (struct ring *)first;
 }
 
-static int read_all(struct live *s, struct sweep_state *st)
+static int read_all(struct live *s, struct sweep_state *st, uint32_t fill_permille)
 {
-	struct ring *first = find_main_ring(s, &st->limits);
+	struct ring *first = find_main_ring(s, fill_permille, &st->limits);
 	size_t i, kept = 0;
 	bool waiting;
 	int r;
@@ -363,7 +414,7 @@ static int sweep_rings(struct live *s, struct live_sweep *sweep)
 	if (r == 0)
 		r = line_up(s, sweep);
 	if (r == 0)
-		r = read_all(s, &st);
+		r = read_all(s, &st, sweep->fill_permille);
 	if (r < 0)
 		return r;
 	sweep->behind = st.behind;
