@@ -2,7 +2,7 @@
 /*
  * Finding the daemon, keeping it, noticing that it is gone.
  *
- * Nothing here blocks. While no daemon is there, one round of connect() a second; while the answer
+ * Nothing here blocks. While no daemon is there, one look for a socket a second; while the answer
  * to the hello is awaited, one recv() a poll; afterwards no system call at all: the control page
  * says what to do, and its heartbeat that the daemon lives. Where the heartbeat is still for two
  * seconds the socket is asked, once a second, whether the daemon hung up (it died) or not (it is
@@ -86,8 +86,6 @@ static int connect_to(const char *path)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd, r;
 
-	if (!*path)
-		return -ENOENT;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
@@ -136,22 +134,43 @@ static int hello_send(struct session *s, int fd)
 	return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void link_connect(struct session *s, uint64_t now)
+/* Is it time for place i? All at first, then one a second in turn: one system call a second. */
+static bool place_due(const struct link *link, unsigned i)
 {
+	bool all = !link->rounds || !link->paths[0][0] || !link->paths[1][0];
+
+	return link->paths[i][0] && (all || i == link->rounds % LINK_PATHS);
+}
+
+/* A socket that somebody listens on, or a negative errno; -EBADF: there is nothing to offer him. */
+static int connect_any(struct session *s)
+{
+	struct link *link = &s->link;
 	unsigned i;
 	int fd = -ENOENT;
 
+	for (i = 0; i < LINK_PATHS && fd < 0; i++) {
+		if (!place_due(link, i) || access(link->paths[i], F_OK) < 0)
+			continue;
+		if (!owned_fd_valid(&s->kin.memfd))
+			return -EBADF;
+		fd = connect_to(link->paths[i]);
+		if (fd == -EAGAIN)
+			link->recording = 1;
+	}
+	link->rounds++;
+	return fd;
+}
+
+static void link_connect(struct session *s, uint64_t now)
+{
+	int fd = connect_any(s);
+
 	s->link.retry_ns = now + RETRY_SOON;
-	if (!owned_fd_valid(&s->kin.memfd)) {
+	if (fd == -EBADF) {
 		s->link.state = LINK_OVER;
 		note(NOTE_WARNING, "the game closed our descriptors: no new daemon can find it",
 		     NULL, 0);
-		return;
-	}
-	for (i = 0; i < LINK_PATHS && fd < 0; i++) {
-		fd = connect_to(s->link.paths[i]);
-		if (fd == -EAGAIN)
-			s->link.recording = 1;
 	}
 	if (fd < 0)
 		return;

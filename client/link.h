@@ -28,6 +28,7 @@ struct link {
 	uint32_t generation; /* of the control page, as last taken over */
 	uint32_t bye;	     /* say goodbye and stop */
 	uint64_t connects;
+	uint64_t rounds;   /* looks for a daemon */
 	uint64_t retry_ns; /* no connect() before */
 	uint64_t check_ns; /* no look at the heartbeat before */
 	uint64_t beat_ns;  /* when the heartbeat last moved */
