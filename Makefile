@@ -13,6 +13,7 @@ UNITDIR    ?= $(PREFIX)/lib/systemd
 VERSION := 0.1.0
 ABI     := 0
 B       := build
+OBJCOPY ?= objcopy
 SAN     ?=
 ifeq ($(origin CC),default)
 CC      := gcc
@@ -84,9 +85,12 @@ $(B)/libfprof.so: $(CLIENT_OBJ) client/libfprof.map
 		-Wl,--version-script=client/libfprof.map -o $@ $(CLIENT_OBJ) $(LDFLAGS) -lpthread
 	@ln -sf libfprof.so $(B)/libfprof.so.$(ABI)
 
+# One object whose internal names are local: a game may have a memory_free of its own.
 $(B)/libfprof.a: $(CLIENT_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)$(LD) -r -o $(B)/libfprof.o $^
+	$(Q)$(OBJCOPY) --localize-hidden $(B)/libfprof.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/libfprof.o
 
 $(B)/libfprof-preload.so: $(CLIENT_OBJ) $(HOOK_OBJ) client/preload/preload.map
 	$(call say,LD,$@)
@@ -106,13 +110,20 @@ $(B)/daemon/assets.o: $(WEB_SRC) docs/openapi.yaml schema.sql tools/embed.sh Mak
 	$(Q)sh tools/embed.sh $(B)/daemon/assets.c $(WEB_SRC) docs/openapi.yaml schema.sql
 	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) -c -o $@ $(B)/daemon/assets.c
 
-# Unit tests: one program a file, linked with everything but the mains.
+# Unit tests: one program a file, linked with everything but the mains; those of the client library
+# see its inside instead.
 units: $(UNIT_BIN)
 
-$(B)/tests/unit/%: tests/unit/%.c $(DAEMON_LIB) $(B)/libfprof.a
+$(B)/tests/unit/test_client_%: tests/unit/test_client_%.c $(CLIENT_OBJ)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
-	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(DAEMON_LIB) $(B)/libfprof.a $(LDFLAGS) -lcmocka $(DAEMON_LIBS) -ldl
+	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(CLIENT_OBJ) $(LDFLAGS) -lcmocka -lpthread -ldl -lm
+
+$(B)/tests/unit/%: tests/unit/%.c $(DAEMON_LIB) $(SHM_OBJ) $(B)/libfprof.a
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)
+	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(DAEMON_LIB) $(SHM_OBJ) $(B)/libfprof.a $(LDFLAGS) -lcmocka \
+		$(DAEMON_LIBS) -ldl
 
 $(B)/tests/unit/%: tests/unit/%.cpp $(B)/libfprof.a
 	@mkdir -p $(@D)
