@@ -155,7 +155,7 @@ void api_json_session(struct json *j, const struct api *api, const struct histor
 	json_versions(j, &s->row);
 	json_end(j, u);
 	json_member_uint(j, "threads", s->threads);
-	json_member_uint(j, "threads_active", u->threads_active);
+	json_member_uint(j, "threads_active", u->state == SESSION_LIVE ? u->threads_active : 0);
 	json_frames(j, s);
 	json_member_uint(j, "lost_events", api_lost_events(u));
 	json_losses(j, u);

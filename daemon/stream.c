@@ -207,9 +207,17 @@ static bool wants(const struct stream_client *c, const struct stream_event *even
 	return event->kind != STREAM_FRAME || event->frame > c->last;
 }
 
+/* A session's begin and end are few and matter most: a flood of frames does not push them out. */
+static bool has_room(const struct stream_client *c, const struct stream_event *event)
+{
+	if (event->kind == STREAM_SESSION)
+		return waiting(c) + event->bytes <= 2 * STREAM_QUEUE_BYTES;
+	return !c->missed && waiting(c) + event->bytes <= STREAM_QUEUE_BYTES;
+}
+
 static void queue_event(struct stream_client *c, const struct stream_event *event)
 {
-	if (c->missed || waiting(c) + event->bytes > STREAM_QUEUE_BYTES) {
+	if (!has_room(c, event)) {
 		c->missed++;
 		return;
 	}
@@ -236,15 +244,20 @@ void stream_publish(struct stream_hub *hub, const struct stream_event *event)
 
 void stream_miss(struct stream_hub *hub, uint64_t session, uint32_t uid, uint64_t count)
 {
-	struct json text = {0};
-	struct stream_event event = {.kind = STREAM_GPU, .session = session, .uid = uid};
+	const struct stream_event event = {.kind = STREAM_GPU, .session = session, .uid = uid};
+	struct stream_client *c;
 
-	queue_dropped(&text, count, "evicted");
-	event.text = text.at;
-	event.bytes = text.count;
-	if (!text.failed)
-		stream_publish(hub, &event);
-	json_free(&text);
+	pthread_mutex_lock(&hub->lock);
+	for (c = hub->first; c; c = c->next) {
+		if (!wants(c, &event))
+			continue;
+		if (has_room(c, &event))
+			queue_dropped(&c->queue, count, "evicted");
+		else
+			c->missed += count;
+		wake(c);
+	}
+	pthread_mutex_unlock(&hub->lock);
 }
 
 void stream_keepalive(struct stream_hub *hub)

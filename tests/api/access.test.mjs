@@ -144,7 +144,7 @@ test('root is nobody special to a user\'s daemon', { skip: cannotSwitchUser }, a
 		mkdirSync(bin);
 		for (const name of ['fprofd', 'game', 'libfprof.so', 'libfprof.so.0'])
 			cpSync(path.join(BUILD, name), path.join(bin, name), { dereference: true });
-		const owner = { uid: NOBODY, gid: NOBODY };
+		const owner = { uid: NOBODY, gid: NOBODY, env: { HOME: theirs.dir, XDG_CONFIG_HOME: theirs.dir } };
 		const daemon = theirs.spawn(path.join(bin, 'fprofd'), ['--http', '127.0.0.1:0', '--socket', theirs.socket,
 			'--runtime-dir', theirs.run, '--state-dir', theirs.state], owner);
 		theirs.port = await until('it listens', () => {

@@ -24,7 +24,7 @@ test('the demo has as many frames as it draws', { skip }, async () => {
 		'-nosound', '-nogui'], { env: { SDL_VIDEODRIVER: 'dummy', SDL_AUDIODRIVER: 'dummy', HOME: world.dir } });
 	const { code, text } = await game.done;
 	assert.equal(code, 255, text); // as without us
-	assert.match(text, /timed 1281 gametics/);
+	assert.match(text, /timed \d+ gametics/);
 	const session = await world.ended(game.pid);
 	assert.equal(session.name, 'doom');
 	assert.equal(session.frames_total, FRAMES);

@@ -254,6 +254,51 @@ static void what_left_the_history_is_counted(void **state)
 	stream_hub_free(hub);
 }
 
+/* What a full queue has no room to say is added to what it says later. */
+static void missed_frames_of_a_slow_client_add_up(void **state)
+{
+	struct stream_hub *hub = new_hub();
+	struct reader *r = open_reader(hub, everything);
+	char event[1001];
+	unsigned i;
+
+	(void)state;
+	stream_miss(hub, 1, 0, 7);
+	assert_string_equal(read_all(r, 100),
+			    "event: dropped\ndata: {\"missed\":7,\"reason\":\"evicted\"}\n\n");
+	memset(event, 'x', 1000);
+	event[1000] = '\0';
+	for (i = 0; i < STREAM_QUEUE_BYTES / 1000 + 5; i++)
+		publish(hub, STREAM_FRAME, 1, 0, i + 1, event);
+	stream_miss(hub, 1, 0, 100);
+	assert_non_null(strstr(read_all(r, 5000), "data: {\"missed\":105,\"reason\":\"slow\"}\n"));
+	close_reader(r);
+	stream_hub_free(hub);
+}
+
+static void a_full_queue_still_takes_the_end(void **state)
+{
+	struct stream_hub *hub = new_hub();
+	struct reader *r = open_reader(hub, everything);
+	char event[1001];
+	unsigned i;
+
+	(void)state;
+	memset(event, 'x', 1000);
+	event[1000] = '\0';
+	for (i = 0; i < STREAM_QUEUE_BYTES / 1000 + 5; i++)
+		publish(hub, STREAM_FRAME, 1, 0, i + 1, event);
+	publish(hub, STREAM_SESSION, 1, 0, 0, "the end;");
+	assert_non_null(strstr(read_all(r, 5000), "the end;event: dropped\n"));
+	/* But it is bounded, too. */
+	for (i = 0; i < 3 * STREAM_QUEUE_BYTES / 1000; i++)
+		publish(hub, STREAM_SESSION, 1, 0, 0, event);
+	read_all(r, 5000);
+	assert_true(r->count < 2 * STREAM_QUEUE_BYTES + 1000);
+	close_reader(r);
+	stream_hub_free(hub);
+}
+
 static void clients_have_a_limit(void **state)
 {
 	struct stream_hub *hub = new_hub();
@@ -317,6 +362,8 @@ int main(void)
 		cmocka_unit_test(a_client_goes_on_where_it_stopped),
 		cmocka_unit_test(nothing_falls_between_past_and_present),
 		cmocka_unit_test(what_left_the_history_is_counted),
+		cmocka_unit_test(missed_frames_of_a_slow_client_add_up),
+		cmocka_unit_test(a_full_queue_still_takes_the_end),
 		cmocka_unit_test(clients_have_a_limit),
 		cmocka_unit_test(a_closed_hub_ends_everyone),
 		cmocka_unit_test(silence_is_filled),
