@@ -75,8 +75,16 @@ function sessionRows(session) {
 		['clock', session.clock ? `${session.clock.kind}, ${(session.clock.hz / 1e6).toFixed(1)} MHz` : null],
 		['cost in the game', session.own_cost ? `${duration(session.own_cost.frame_ns)} a frame` : null],
 		['fullest ring', session.ring_fill_max === undefined ? null : percent(session.ring_fill_max * 100)],
-		...(session.info ?? []).map((/** @type {any} */ one) => [one.key, one.value]),
+		...Object.entries(session.info ?? {}),
+		...Object.entries(session.facts ?? {}).map(([key, value]) => [words(key), factText(value)]),
 	].filter(([, value]) => value !== null && value !== undefined && value !== ''));
+}
+
+/** Lists as words, the rest as it is. @param {any} value */
+function factText(value) {
+	if (Array.isArray(value))
+		return value.join(' ');
+	return value !== null && typeof value === 'object' ? JSON.stringify(value) : value === null ? null : String(value);
 }
 
 /** @param {any} status */

@@ -8,7 +8,7 @@
  * @property {string[]} shown how the help names the keys
  * @property {string} text what it does
  * @property {string} group
- * @property {string[]} [codes] KeyboardEvent.code
+ * @property {string[]} [codes] KeyboardEvent.code, with Shift+ before it where that is meant
  * @property {string[]} [keys] KeyboardEvent.key
  * @property {'strip'} [on] only while this has the focus
  * @property {boolean} [mouse] described only
@@ -26,7 +26,8 @@ export const KEYS = [
 	{ id: 'newer', shown: ['Page Down'], keys: ['PageDown'], on: 'strip', text: 'Newer frames', group: 'Frames' },
 	{ id: 'extendLeft', shown: ['Shift', '←'], keys: ['Shift+ArrowLeft'], on: 'strip', text: 'Widen the range to the left', group: 'Frames' },
 	{ id: 'extendRight', shown: ['Shift', '→'], keys: ['Shift+ArrowRight'], on: 'strip', text: 'Widen the range to the right', group: 'Frames' },
-	{ id: 'slowest', shown: ['X'], codes: ['KeyX'], text: 'Select the slowest frame', group: 'Frames' },
+	{ id: 'slowest', shown: ['X'], codes: ['KeyX'], text: 'Select the slowest frame of the range, or else of the strip', group: 'Frames' },
+	{ id: 'slowestKept', shown: ['Shift', 'X'], codes: ['Shift+KeyX'], text: 'Select the slowest frame that is kept at all', group: 'Frames' },
 	{ id: 'hold', shown: ['Space'], codes: ['Space'], text: 'Hold this page\'s strip, or follow the newest again; recording goes on', group: 'Frames' },
 	{ id: 'clear', shown: ['Esc'], keys: ['Escape'], text: 'Clear the selected range, then the frame', group: 'Frames' },
 	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'Select a frame; with Shift, or by dragging, a range', group: 'Frames' },
@@ -52,10 +53,11 @@ export function actionOf(event, focus) {
 	if (event.metaKey || (!altGr && (event.ctrlKey || event.altKey)))
 		return null;
 	const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;
+	const code = event.shiftKey ? `Shift+${event.code}` : event.code;
 	for (const key of KEYS) {
 		if (key.mouse || (key.on && key.on !== focus))
 			continue;
-		if (key.keys?.includes(name) || (!altGr && !event.shiftKey && key.codes?.includes(event.code)))
+		if (key.keys?.includes(name) || (!altGr && key.codes?.includes(code)))
 			return key.id;
 	}
 	return null;

@@ -4,6 +4,8 @@
 
 /** Left out on purpose, which is no loss: marks of the hook where the game has its own, and time not recorded. */
 const INTENDED = new Set(['discarded.hook_mark', 'discarded.not_recording']);
+/** Counted under refused, but something shorter was recorded. */
+const SHORTENED = 'refused.truncated';
 /** Events that are gone although they were recorded; the rest was repaired, and all of it is there. */
 const LOST = new Set(['overwritten', 'reentrant', 'repaired.gpu_dropped', 'repaired.head_backwards', 'repaired.depth_limit',
 	'repaired.counters_refused']);
@@ -34,6 +36,8 @@ export function lossesOf(losses) {
 function weightOf(kind) {
 	if (INTENDED.has(kind))
 		return 'intended';
+	if (kind === SHORTENED)
+		return 'repaired';
 	return LOST.has(kind) || kind.startsWith('discarded.') || kind.startsWith('refused.') ? 'lost' : 'repaired';
 }
 

@@ -57,7 +57,16 @@ function drawDirty() {
 	dirty.clear();
 	for (const [causes, draw] of VIEWS) {
 		if (causes.some((cause) => parts.has(cause)))
-			draw();
+			guarded(draw);
+	}
+}
+
+/** A view that fails is reported and leaves the others alone. @param {() => void} draw */
+function guarded(draw) {
+	try {
+		draw();
+	} catch (error) {
+		reportError(error);
 	}
 }
 
@@ -68,7 +77,7 @@ function drawWelcome() {
 }
 
 function drawNotes() {
-	const { view, detail, problem, session, held } = model;
+	const { detail, session, held } = model;
 	const { first, last } = model.window();
 	const shownFirst = Math.max(first, model.shown.first);
 	const shownLast = Math.min(last, model.shown.last);
@@ -80,9 +89,22 @@ function drawNotes() {
 	setText(hold, held ? 'Held: show the newest' : live ? 'Following the newest' : 'Showing the newest');
 	hold.setAttribute('aria-pressed', String(Boolean(held)));
 	setText(byId('timeline-note', HTMLElement), timelineNote(detail));
-	setText(byId('timeline-hint', HTMLElement), detail ? '' : problem ? `Frame ${view.frame}: ${problem}`
-		: view.frame === null ? 'Select a frame: click one above, press [ or ], or X for the slowest.' : 'Reading the frame…');
+	setText(byId('timeline-hint', HTMLElement), timelineHint());
 	describeSlider();
+}
+
+/** What the timeline says where it has nothing to draw. */
+function timelineHint() {
+	const { view, detail, problem } = model;
+	if (problem)
+		return `Frame ${view.frame}: ${problem}`;
+	if (view.frame === null)
+		return 'Select a frame: click one above, press [ or ], or X for the slowest.';
+	if (!detail)
+		return 'Reading the frame…';
+	if (detail.frame.flags.includes('events_evicted'))
+		return 'The events of this frame have left the history to make room for newer ones. Its numbers remain.';
+	return detail.tracks.length ? '' : 'Nothing was recorded in this frame but its end.';
 }
 
 /** @param {import('./model.js').Detail|null} detail */
@@ -116,7 +138,8 @@ const ACTIONS = {
 	newer: () => model.page(1),
 	extendLeft: () => model.growRange(-1),
 	extendRight: () => model.growRange(1),
-	slowest: () => model.selectSlowest(true),
+	slowest: () => model.selectSlowestShown(true),
+	slowestKept: () => model.selectSlowestKept(),
 	hold: () => (model.held ? model.follow() : model.hold()),
 	clear: () => model.clear(),
 	zoomIn: () => timeline.zoom(1 / 1.5),

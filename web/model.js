@@ -4,7 +4,7 @@
 // what arrives.
 
 import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openStream } from './api.js';
-import { WINDOW, windowOf } from './columns.js';
+import { WINDOW, summary, windowOf } from './columns.js';
 import { FrameRing } from './frames.js';
 import { buildTrack, withGpuSpans } from './zones.js';
 import { decodeView, emptyView, encodeView } from './view.js';
@@ -201,7 +201,7 @@ export class Model {
 			this.ring.put(row);
 		this.changed('frames', 'numbers', 'session');
 		if (this.view.frame === null && session.state !== 'live' && this.ring.last)
-			await this.selectSlowest(false);
+			this.selectSlowestShown(false);
 		else if (this.view.frame !== null && this.detail?.frame.frame !== this.view.frame)
 			await this.loadDetail();
 	}
@@ -237,11 +237,12 @@ export class Model {
 			this.later('detail', SETTLE_MS, () => this.loadDetail());
 	}
 
-	/** @param {number|null} frame */
-	select(frame) {
+	/** @param {number|null} frame @param {boolean} [pin] whether the user asked for it */
+	select(frame, pin = true) {
 		if (frame !== null && !(frame > 0))
 			return;
-		this.pin();
+		if (pin)
+			this.pin();
 		this.view.frame = frame;
 		this.view.zoom = null;
 		this.problem = '';
@@ -258,17 +259,24 @@ export class Model {
 			this.view.session = String(this.session.id);
 	}
 
-	/** @param {boolean} pin whether the user asked for it */
-	async selectSlowest(pin) {
-		if (!this.session)
+	/** The slowest frame of the range, or else of the strip. @param {boolean} pin whether the user asked for it */
+	selectSlowestShown(pin) {
+		const { first, last } = this.view.range ?? this.window();
+		const { worstFrame } = summary(this.shown, first, last);
+		if (worstFrame)
+			this.select(worstFrame, pin);
+	}
+
+	/** The slowest frame that the daemon still knows, even if its events are gone. */
+	async selectSlowestKept() {
+		const { session } = this;
+		if (!session)
 			return;
-		const id = this.session.id;
 		try {
-			const answer = await getJson(framePath(String(id), this.view.stream, 'slowest'));
-			if (id !== this.session?.id)
+			const answer = await getJson(framePath(String(session.id), this.view.stream, 'slowest'));
+			if (session.id !== this.session?.id)
 				return;
-			if (pin)
-				this.pin();
+			this.pin();
 			this.view.frame = answer.frame;
 			this.view.zoom = null;
 			this.takeDetail(answer);
@@ -475,7 +483,7 @@ export function detailOf(answer) {
 		gaps: (answer.gaps ?? []).map((/** @type {any} */ gap) => ({
 			thread: gap.thread,
 			start: gap.begin_ns - origin,
-			end: gap.end_ns - origin,
+			end: gap.end_ns === null ? Infinity : gap.end_ns - origin,
 			events: gap.events,
 		})),
 		truncated: Boolean(answer.truncated),

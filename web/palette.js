@@ -48,28 +48,19 @@ export function watchPalette(changed) {
 /** @type {Map<string, string>} */
 const zoneColours = new Map();
 
-/** The fill of a zone. @param {string} name @param {string|null|undefined} category */
-export function zoneColour(name, category) {
+/** The fill of a zone. @param {string} name @param {string|null|undefined} wait what it waits for */
+export function zoneColour(name, wait) {
 	const colours = palette();
 	if (colours.forced)
 		return colours.page;
-	const key = category?.startsWith('wait') ? category : name;
-	let found = zoneColours.get(key);
+	if (wait && `hold-${wait}` in colours)
+		return colours[`hold-${wait}`];
+	let found = zoneColours.get(name);
 	if (found === undefined) {
-		found = waitColour(category, colours) ?? `hsl(${hueOf(name)} ${colours.zoneLight})`;
-		zoneColours.set(key, found);
+		found = `hsl(${hueOf(name)} ${colours.zoneLight})`;
+		zoneColours.set(name, found);
 	}
 	return found;
-}
-
-/** @param {string|null|undefined} category @param {Palette} colours */
-function waitColour(category, colours) {
-	switch (category) {
-	case 'wait.gpu': return colours['hold-gpu'];
-	case 'wait.present': return colours['hold-present'];
-	case 'wait.cap': return colours['hold-cap'];
-	default: return null;
-	}
 }
 
 /** FNV-1a over the name, spread over the circle. @param {string} name */

@@ -263,8 +263,9 @@ export class Timeline {
 		track.rows.forEach((row, depth) => this.drawRow(context, track, row, y + TITLE + depth * ROW, view, width));
 		for (const gap of detail.gaps.filter((one) => one.thread === track.thread.id)) {
 			const x0 = ((gap.start - view.t0) / (view.t1 - view.t0)) * width;
-			const x1 = ((gap.end - view.t0) / (view.t1 - view.t0)) * width;
-			hatch(context, x0, y + TITLE, Math.max(3, x1 - x0), height - TITLE - TRACK_GAP, colours.bad);
+			const x1 = Math.min(width, ((gap.end - view.t0) / (view.t1 - view.t0)) * width);
+			if (x1 >= 0 && x0 <= width)
+				hatch(context, Math.max(0, x0), y + TITLE, Math.max(3, x1 - Math.max(0, x0)), height - TITLE - TRACK_GAP, colours.bad);
 		}
 		context.fillStyle = colours.select;
 		for (const one of detail.messages.filter(({ thread }) => thread === track.thread.id))
@@ -291,7 +292,7 @@ export class Timeline {
 				continue;
 			}
 			const zone = track.zones[row.zone[box.first]];
-			context.fillStyle = zoneColour(zone.name, zone.category);
+			context.fillStyle = zoneColour(zone.name, zone.wait);
 			context.fillRect(x, y, wide - (wide > 4 ? 1 : 0), ROW - 2);
 			this.drawEdges(context, zone, x, y, wide);
 			this.drawLabel(context, zone, x, y, wide);
@@ -326,7 +327,7 @@ export class Timeline {
 		if (!text)
 			return;
 		const colours = palette();
-		context.fillStyle = zone.category?.startsWith('wait') ? '#000000' : colours['zone-text'];
+		context.fillStyle = zone.wait ? '#000000' : colours['zone-text'];
 		if (colours.forced)
 			context.fillStyle = colours.text;
 		context.fillText(text, from, y + ROW / 2 - 1);
@@ -378,6 +379,7 @@ function zoneLines(track, index) {
 	return [
 		zone.name,
 		`${duration(zone.duration_ns)}, self ${duration(track.self[index])}`,
+		...(zone.wait ? [`waits for: ${zone.wait}`] : []),
 		...(zone.category ? [`category ${zone.category}`] : []),
 		...(where ? [where] : []),
 		...(zone.text ? [`text: ${zone.text}`] : []),

@@ -81,7 +81,7 @@ export class TopBar {
 		if (!at.firstElementChild)
 			at.replaceChildren(element('span'));
 		const text = /** @type {Element} */ (at.firstElementChild);
-		setText(text, lost ? `⚠ ${plural(lost, 'event')} lost`
+		setText(text, lost ? `⚠ ${count(lost)} lost`
 			: repaired ? `▲ ${plural(repaired, 'repair')}` : 'none');
 		text.className = lost ? 'loud' : repaired ? 'warn' : 'good';
 	}

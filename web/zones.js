@@ -6,6 +6,7 @@
  * @typedef {object} Zone
  * @property {string} name
  * @property {string|null} [category]
+ * @property {string|null} [wait] what it waits for: gpu, present or cap
  * @property {string|null} [file]
  * @property {number|null} [line]
  * @property {number} start_ns
