@@ -54,8 +54,10 @@ static int parse(struct run *run, struct tool_options *options, int argc, char *
 			return tool_usage("run has no option '%s'; put -- before the command",
 					  argument);
 	}
-	if (i >= argc)
-		return tool_usage("run needs a command");
+	if (i >= argc) {
+		tool_usage("run needs a command");
+		return TOOL_USAGE;
+	}
 	run->command = argv + i;
 	return TOOL_OK;
 }

@@ -316,12 +316,13 @@ static json_t *wait_for_session(struct selftest *t, const char *name)
 	for (waited = 0; waited < WAIT_MS; waited += POLL_MS) {
 		_cleanup_json_ json_t *answer = NULL;
 		const json_t *session;
+		const char *state;
 		long status;
 
 		if (api_get_quiet(t->api, "/api/v1/sessions", &answer, &status) == TOOL_OK) {
 			session = find_named(json_object_get(answer, "sessions"), name);
-			if (session &&
-			    strcmp(json_string_value(json_object_get(session, "state")), "live"))
+			state = json_string_value(json_object_get(session, "state"));
+			if (state && strcmp(state, "live") != 0)
 				return json_incref((json_t *)session);
 		}
 		nanosleep(&pause, NULL);

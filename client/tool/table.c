@@ -124,7 +124,7 @@ static void print_cell(const char *text, size_t width, bool left, bool last)
 
 void table_print(const struct table *table)
 {
-	size_t widths[TABLE_COLUMNS_MAX], column, i;
+	size_t widths[TABLE_COLUMNS_MAX] = {0}, column, i;
 
 	for (column = 0; column < table->columns; column++) {
 		const char *head = table->heads[column];
@@ -143,9 +143,9 @@ void table_print(const struct table *table)
 		print_cell(head + (head[0] == '<'), widths[column], head[0] == '<',
 			   column + 1 == table->columns);
 	}
-	for (i = 0; i < table->count; i++) {
-		column = i % table->columns;
+	for (i = 0, column = 0; i < table->count; i++) {
 		print_cell(table_text(table, i), widths[column], table->heads[column][0] == '<',
 			   column + 1 == table->columns);
+		column = column + 1 < table->columns ? column + 1 : 0;
 	}
 }
