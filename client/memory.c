@@ -173,3 +173,11 @@ void memory_populate(void *start, uint64_t bytes)
 	for (at = 0; at < bytes; at += PAGE)
 		FPROF_ADD_RELAXED((uint64_t *)((uint8_t *)start + at), UINT64_C(0));
 }
+
+void memory_touch(const void *start, uint64_t bytes)
+{
+	uint64_t at;
+
+	for (at = 0; at < bytes; at += PAGE)
+		(void)FPROF_LOAD_RELAXED((const uint64_t *)((const uint8_t *)start + at));
+}

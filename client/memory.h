@@ -29,5 +29,8 @@ void memory_free(struct memory *memory);
  * Never touches what is written there.
  */
 void memory_populate(void *start, uint64_t bytes);
+/* Reads a word of each page: where a hypervisor shadows the page tables, that is what makes the
+ * first write cost no more than any other. */
+void memory_touch(const void *start, uint64_t bytes);
 
 #endif

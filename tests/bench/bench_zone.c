@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+/*
+ * bench_zone [--alone]: what the recording path costs in the game, each row as a multiple of two
+ * bare clock reads stored to memory, measured in the same run, pinned to one CPU. No pass or fail.
+ *
+ * With a daemon listening it records for it; --alone records with nobody draining. Rows are medians
+ * over bursts of 1,000 with pauses, with the 10th and 90th percentile.
+ */
+#include <fprof.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BURST	      1000
+#define SAMPLES	      101
+#define FIRST	      100000
+#define REGISTRATIONS 25
+#define PAUSE_NS      300000
+#define BUFFER_WORDS  (128u * 1024u)
+
+struct row {
+	const char *name;
+	double samples[SAMPLES];
+	int count;
+};
+
+static uint64_t buffer[BUFFER_WORDS];
+static uint32_t buffer_at;
+static double clock_cost;
+static double baseline;
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void pause_ns(long ns)
+{
+	struct timespec t = {0, ns};
+
+	while (nanosleep(&t, &t) < 0 && errno == EINTR)
+		;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(struct row *row)
+{
+	qsort(row->samples, (size_t)row->count, sizeof(double), compare);
+	return row->samples[row->count / 2];
+}
+
+static void print_row(struct row *row)
+{
+	double m = median(row);
+
+	printf("%-28s %9.2f ns  %8.3f x  (p10 %.2f, p90 %.2f, n %d)\n", row->name, m, m / baseline,
+	       row->samples[row->count / 10], row->samples[row->count * 9 / 10], row->count);
+}
+
+/* ---- the things measured: each does BURST of them ---- */
+
+static void two_reads(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++) {
+		FPROF_STORE_RELAXED(&buffer[buffer_at++ & (BUFFER_WORDS - 1)], fprof_counter());
+		FPROF_STORE_RELAXED(&buffer[buffer_at++ & (BUFFER_WORDS - 1)], fprof_counter());
+	}
+}
+
+static void zone(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++) {
+		FPROF_ZONE("bench.zone");
+	}
+}
+
+static void inner_zone(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++) {
+		FPROF_ZONE_L("bench.inner", FPROF_LEVEL_INNER);
+		__asm__ volatile("");
+	}
+}
+
+static void next(void)
+{
+	int i;
+
+	FPROF_ZONE_V(z, "bench.first");
+	for (i = 0; i < BURST; i++)
+		FPROF_NEXT(z, "bench.next");
+}
+
+static void counter_add(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++)
+		FPROF_COUNTER_ADD_I64("bench.counter", FPROF_UNIT_COUNT, 1);
+}
+
+static void gpu_span(void)
+{
+	static struct fprof_gpu_result span = {.name = "bench.gpu", .queue = 1};
+	int i;
+
+	for (i = 0; i < BURST; i++) {
+		fprof_gpu_span(&span);
+		__asm__ volatile("");
+	}
+}
+
+static void loop(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++)
+		__asm__ volatile("");
+}
+
+/* One sample of fn into row, as ns for each of BURST. */
+static void sample(struct row *row, void (*fn)(void))
+{
+	double from = now_ns();
+
+	fn();
+	row->samples[row->count++] = (now_ns() - from - clock_cost) / BURST;
+}
+
+/* ---- several rows at once, so that all see the same machine ---- */
+
+static void measure_recording(void)
+{
+	struct row base = {.name = "two clock reads, stored"}, recorded = {.name = "recorded zone"},
+		   nexts = {.name = "fprof_next"}, adds = {.name = "counter add"};
+	int i;
+
+	for (i = 0; i < SAMPLES; i++) {
+		sample(&base, two_reads);
+		pause_ns(PAUSE_NS);
+		sample(&recorded, zone);
+		pause_ns(PAUSE_NS);
+		sample(&nexts, next);
+		pause_ns(PAUSE_NS);
+		sample(&adds, counter_add);
+		pause_ns(PAUSE_NS);
+		fprof_frame_mark();
+	}
+	baseline = median(&base);
+	print_row(&base);
+	print_row(&recorded);
+	print_row(&nexts);
+	printf("%-28s %9.3f    of a zone\n", "", median(&nexts) / median(&recorded));
+	print_row(&adds);
+}
+
+static void measure_bytes(void)
+{
+	uint64_t before = fprof_tls.writer->slot->head, words;
+	int i;
+
+	for (i = 0; i < 100; i++)
+		zone();
+	words = fprof_tls.writer->slot->head - before;
+	printf("%-28s %9.2f bytes (block headers and padding included)\n", "ring per zone",
+	       (double)words * sizeof(uint64_t) / (100.0 * BURST));
+}
+
+static void measure_closed(void)
+{
+	struct row empty = {.name = "empty loop"}, idle = {.name = "zone, not recording"},
+		   above = {.name = "zone above the level"},
+		   gpu = {.name = "GPU span, not recording"};
+	uint32_t closed = fprof_tls.writer->closed;
+	int i;
+
+	for (i = 0; i < SAMPLES; i++) {
+		sample(&empty, loop);
+		/* as the daemon's gate does it: inner loops are not wanted */
+		fprof_tls.writer->closed = 1;
+		sample(&above, inner_zone);
+		fprof_tls.writer->closed = closed;
+		fprof_recording(false);
+		sample(&idle, inner_zone);
+		sample(&gpu, gpu_span);
+		fprof_recording(true);
+	}
+	print_row(&empty);
+	print_row(&idle);
+	print_row(&above);
+	print_row(&gpu);
+}
+
+/* ---- threads ---- */
+
+static pthread_barrier_t stay;
+
+struct start {
+	double first_event; /* ns */
+	double populate;    /* ns of it, for the ring's pages */
+	double first_zones; /* ns for each of FIRST */
+	double reads;	    /* two_reads(), as many */
+};
+
+/* Long enough to be interrupted by others: their time is not counted. */
+static double thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* In a process that has just begun: the first thread's first zones. */
+static void measure_first_thread(void)
+{
+	double from, zones, reads;
+	int i;
+
+	zone();
+	from = thread_ns();
+	for (i = 0; i < FIRST / BURST; i++)
+		zone();
+	zones = (thread_ns() - from) / FIRST;
+	from = thread_ns();
+	for (i = 0; i < FIRST / BURST; i++)
+		two_reads();
+	reads = (thread_ns() - from) / FIRST;
+	printf("%-28s %9.2f ns  %8.3f x  (of as many pairs of reads: %.2f ns; once)\n",
+	       "first thread's 100,000 zones", zones, zones / reads, reads);
+}
+
+static void *start_thread(void *arg)
+{
+	struct start *start = arg;
+	double from = thread_ns();
+	int i;
+
+	{
+		FPROF_ZONE("bench.first event");
+	}
+	start->first_event = thread_ns() - from;
+	start->populate = (double)fprof_tls.writer->slot->populate_ns;
+	from = thread_ns();
+	for (i = 0; i < FIRST; i++) {
+		FPROF_ZONE("bench.zone");
+	}
+	start->first_zones = (thread_ns() - from) / FIRST;
+	from = thread_ns();
+	for (i = 0; i < FIRST / BURST; i++)
+		two_reads();
+	start->reads = (thread_ns() - from) / FIRST;
+	pthread_barrier_wait(&stay);
+	return NULL;
+}
+
+/* Threads that live at the same time, so that each gets a ring of its own, and fresh. */
+static void measure_threads(void)
+{
+	static struct start starts[REGISTRATIONS];
+	pthread_t threads[REGISTRATIONS];
+	struct row registration = {.name = "thread registration"},
+		   populate = {.name = "... populating its ring"},
+		   first = {.name = "... its first 100,000 zones"},
+		   base = {.name = "... two reads, as many"};
+	int i;
+
+	pthread_barrier_init(&stay, NULL, REGISTRATIONS + 1);
+	for (i = 0; i < REGISTRATIONS; i++) {
+		if (pthread_create(&threads[i], NULL, start_thread, &starts[i]))
+			abort();
+		pause_ns(20 * 1000000);
+	}
+	pthread_barrier_wait(&stay);
+	for (i = 0; i < REGISTRATIONS; i++) {
+		pthread_join(threads[i], NULL);
+		registration.samples[registration.count++] = starts[i].first_event;
+		populate.samples[populate.count++] = starts[i].populate;
+		first.samples[first.count++] = starts[i].first_zones;
+		base.samples[base.count++] = starts[i].reads;
+	}
+	print_row(&registration);
+	print_row(&populate);
+	print_row(&first);
+	print_row(&base);
+}
+
+static pthread_barrier_t together;
+
+struct core {
+	int cpu;
+	struct row row;
+};
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set))
+		fprintf(stderr, "bench_zone: cannot pin to CPU %d\n", cpu);
+}
+
+static void *core_thread(void *arg)
+{
+	struct core *core = arg;
+	int i;
+
+	pin(core->cpu);
+	zone();
+	for (i = 0; i < SAMPLES; i++) {
+		pthread_barrier_wait(&together);
+		sample(&core->row, zone);
+	}
+	return NULL;
+}
+
+static void measure_cores(const cpu_set_t *allowed)
+{
+	static struct core cores[CPU_SETSIZE];
+	static pthread_t threads[CPU_SETSIZE];
+	int cpu, n = 0, i;
+	char name[64];
+
+	pthread_barrier_init(&together, NULL, (unsigned)CPU_COUNT(allowed));
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, allowed))
+			continue;
+		cores[n].cpu = cpu;
+		if (pthread_create(&threads[n], NULL, core_thread, &cores[n]))
+			abort();
+		n++;
+	}
+	for (i = 0; i < n; i++) {
+		pthread_join(threads[i], NULL);
+		snprintf(name, sizeof(name), "zone, all cores: CPU %d", cores[i].cpu);
+		cores[i].row.name = name;
+		if (i < 8)
+			print_row(&cores[i].row);
+	}
+}
+
+static void clock_cost_measure(void)
+{
+	struct row row = {.count = SAMPLES};
+	int i;
+
+	for (i = 0; i < SAMPLES; i++) {
+		double from = now_ns();
+
+		row.samples[i] = now_ns() - from;
+	}
+	clock_cost = median(&row);
+}
+
+int main(int argc, char **argv)
+{
+	cpu_set_t allowed;
+	int cpu = CPU_SETSIZE - 1;
+
+	if (argc > 1 && !strcmp(argv[1], "--alone")) {
+		setenv("FPROF_RUN", "1", 1);
+		setenv("FPROF_SOCKET", "/nonexistent/fprofd.sock", 1);
+	}
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	while (cpu > 0 && !CPU_ISSET(cpu, &allowed))
+		cpu--;
+	pin(cpu);
+	memset(buffer, 1, sizeof(buffer));
+	clock_cost_measure();
+	measure_first_thread();
+	fprof_frame_mark();
+	if (!fprof_tls.writer->ready) {
+		fprintf(stderr,
+			"bench_zone: not recording: no daemon, or the clock is no counter\n");
+		return 1;
+	}
+	measure_recording();
+	measure_bytes();
+	measure_threads();
+	measure_closed();
+	measure_cores(&allowed);
+	return 0;
+}
