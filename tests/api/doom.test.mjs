@@ -1,40 +1,51 @@
 // SPDX-License-Identifier: MIT
-// A game that knows nothing of us: Doom's demo draws 1281 frames, so there are 1281 frames, every run.
+// A game that knows nothing of us: there are as many frames as Doom's demo draws, counted by someone else: 1281. (On a machine
+// that is too busy to give Doom its 35 steps a second, Doom skips steps of its screen melt and draws fewer.)
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { problems } from './schema.mjs';
-import { BUILD, DOOM, WAD, World } from './world.mjs';
+import { BUILD, DOOM, ROOT, WAD, World } from './world.mjs';
 
 const FRAMES = 1281;
 const world = new World();
 const skip = existsSync(DOOM) && existsSync(WAD) ? false : 'chocolate-doom and freedoom are not installed';
+const counter = path.join(world.dir, 'presents.so');
+const counted = path.join(world.dir, 'presents');
 
 before(async () => {
-	if (!skip)
-		await world.startDaemon();
+	if (skip)
+		return;
+	execFileSync('cc', ['-D_GNU_SOURCE', '-shared', '-fPIC', '-O2', '-o', counter, path.join(ROOT, 'tests/api/presents.c'), '-ldl']);
+	await world.startDaemon();
 });
 after(() => world.close());
 
-test('the demo has as many frames as it draws', { skip }, async () => {
+test('the demo has as many frames as it draws', { skip }, async (t) => {
 	const game = world.spawn(path.join(BUILD, 'fprof'), ['run', '--name', 'doom', '--', DOOM, '-iwad', WAD, '-timedemo', 'demo3',
-		'-nosound', '-nogui'], { env: { SDL_VIDEODRIVER: 'dummy', SDL_AUDIODRIVER: 'dummy', HOME: world.dir } });
+		'-nosound', '-nogui'], { env: { SDL_VIDEODRIVER: 'dummy', SDL_AUDIODRIVER: 'dummy', HOME: world.dir, LD_PRELOAD: counter,
+		PRESENTS_FILE: counted } });
 	const { code, text } = await game.done;
 	assert.equal(code, 255, text); // as without us
 	assert.match(text, /timed \d+ gametics/);
+	const drawn = Number(readFileSync(counted, 'utf8'));
 	const session = await world.ended(game.pid);
 	assert.equal(session.name, 'doom');
-	assert.equal(session.frames_total, FRAMES);
+	assert.equal(session.frames_total, drawn);
+	assert.ok(drawn <= FRAMES && drawn > FRAMES - 41, `${drawn} frames drawn`); // the melt has 41
+	if (drawn !== FRAMES)
+		t.diagnostic(`the machine was busy: Doom drew ${drawn} frames`);
 	assert.equal(session.lost_events, 0);
 	const { frames } = await world.api(`/sessions/${session.id}/frames?last=3600`);
-	assert.equal(frames.length, FRAMES);
-	assert.deepEqual(frames.map((one) => one.frame), Array.from({ length: FRAMES }, (_, at) => at + 1));
+	assert.deepEqual(frames.map((one) => one.frame), Array.from({ length: drawn }, (_, at) => at + 1));
 	assert.equal(frames.filter((one) => one.wait_ns.present === null).length, 0, 'the hook times presents');
 	const slowest = await world.api(`/sessions/${session.id}/frames/slowest`);
 	assert.equal(slowest.wall_ns, Math.max(...frames.slice(1).map((one) => one.wall_ns)));
+	assert.ok(slowest.wall_ns > 900e6, 'the one real hitch takes about a second');
 	assert.deepEqual(problems('FrameDetail', slowest), []);
 	const { produced, received, overwritten, stored, discarded } = session.ledger;
 	assert.equal(produced, received + overwritten);
