@@ -24,10 +24,26 @@ static void detail_deinit(struct detail *x)
 	free(x->marker_ends);
 }
 
+/* What a zone of the marker waits for; NULL: it is no wait zone. */
+static const char *wait_name(uint8_t kind)
+{
+	switch (kind) {
+	case FPROF_MARKER_WAIT_GPU:
+		return "gpu";
+	case FPROF_MARKER_WAIT_PRESENT:
+		return "present";
+	case FPROF_MARKER_WAIT_CAP:
+		return "cap";
+	default:
+		return NULL;
+	}
+}
+
 static void json_marker_members(struct json *j, const struct marker_row *m)
 {
 	json_member_string(j, "name", m->name);
 	json_member_string(j, "category", m->category);
+	json_member_string(j, "wait", wait_name(m->kind));
 	json_member_string(j, "file", m->file);
 	json_key(j, "line");
 	if (m->line)
