@@ -60,7 +60,8 @@ export class Card {
 	}
 
 	drawTop() {
-		const top = this.model.detail ? selfByName(this.model.detail.tracks).slice(0, TOP) : [];
+		const tracks = (this.model.detail?.tracks ?? []).filter((track) => track.thread.kind !== 'gpu_queue');
+		const top = selfByName(tracks).slice(0, TOP);
 		[...this.top.children].forEach((item, at) => {
 			const [name, time] = item.children;
 			const zone = top[at];

@@ -84,7 +84,9 @@ function sessionRows(session) {
 function factText(value) {
 	if (Array.isArray(value))
 		return value.join(' ');
-	return value !== null && typeof value === 'object' ? JSON.stringify(value) : value === null ? null : String(value);
+	if (value === null || (typeof value === 'object' && !Object.keys(value).length))
+		return null;
+	return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** @param {any} status */

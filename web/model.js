@@ -6,7 +6,7 @@
 import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openStream } from './api.js';
 import { WINDOW, summary, windowOf } from './columns.js';
 import { FrameRing } from './frames.js';
-import { buildTrack, withGpuSpans } from './zones.js';
+import { buildTrack, extentOf, withGpuSpans } from './zones.js';
 import { decodeView, emptyView, encodeView } from './view.js';
 
 /** @typedef {import('./frames.js').FrameRow} FrameRow */
@@ -20,6 +20,7 @@ import { decodeView, emptyView, encodeView } from './view.js';
  * @property {any[]} counters
  * @property {Message[]} messages
  * @property {{thread: number|string, start: number, end: number, events: number}[]} gaps ns from the frame's begin
+ * @property {number} extent ns from the frame's begin to the end of all that belongs to it
  * @property {boolean} truncated
  */
 
@@ -470,9 +471,11 @@ export class Model {
 /** The API's answer as the page draws it. @param {any} answer @returns {Detail} */
 export function detailOf(answer) {
 	const origin = answer.begin_ns;
+	const tracks = withGpuSpans(answer.threads ?? [], answer.gpu_spans ?? []).map((thread) => buildTrack(thread, origin));
 	return {
 		frame: answer,
-		tracks: withGpuSpans(answer.threads ?? [], answer.gpu_spans ?? []).map((thread) => buildTrack(thread, origin)),
+		tracks,
+		extent: extentOf(answer.wall_ns, tracks),
 		counters: answer.counters ?? [],
 		messages: (answer.messages ?? []).map((/** @type {any} */ one) => ({
 			thread: one.thread,

@@ -59,22 +59,22 @@ export class Timeline {
 
 	/** @returns {View} */
 	view() {
-		return this.model.view.zoom ?? fitView(this.wall());
+		return this.model.view.zoom ?? fitView(this.extent());
 	}
 
-	wall() {
-		return this.model.detail?.frame.wall_ns ?? 1;
+	extent() {
+		return this.model.detail?.extent ?? 1;
 	}
 
 	/** @param {View} view */
 	setView(view) {
-		this.model.setZoom(clampView(view, this.wall()));
+		this.model.setZoom(clampView(view, this.extent()));
 	}
 
 	/** Zooms around the middle. @param {number} factor */
 	zoom(factor) {
 		const { t0, t1 } = this.view();
-		this.setView(zoomView({ t0, t1 }, factor, (t0 + t1) / 2, this.wall()));
+		this.setView(zoomView({ t0, t1 }, factor, (t0 + t1) / 2, this.extent()));
 	}
 
 	/** @param {number} share of the view */
@@ -102,7 +102,7 @@ export class Timeline {
 		if (!event.ctrlKey || !this.model.detail)
 			return;
 		event.preventDefault();
-		this.setView(zoomView(this.view(), Math.exp(event.deltaY * 0.0022), this.timeAt(event), this.wall()));
+		this.setView(zoomView(this.view(), Math.exp(event.deltaY * 0.0022), this.timeAt(event), this.extent()));
 	}
 
 	/** @param {PointerEvent} event */

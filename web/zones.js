@@ -243,23 +243,33 @@ export function tickStep(span, pieces) {
 
 /** Zoom and pan keep within the frame and a margin. @typedef {{t0: number, t1: number}} View */
 
-/** The view that shows all of a frame. @param {number} wall @returns {View} */
-export function fitView(wall) {
-	const margin = Math.max(1, wall * 0.01);
-	return { t0: -margin, t1: wall + margin };
+/** The view that shows all of a frame. @param {number} extent its length, as far as anything of it goes @returns {View} */
+export function fitView(extent) {
+	const margin = Math.max(1, extent * 0.01);
+	return { t0: -margin, t1: extent + margin };
+}
+
+/** How far a frame goes: GPU work of a frame may end after it. @param {number} wall @param {Track[]} tracks */
+export function extentOf(wall, tracks) {
+	let extent = wall;
+	for (const track of tracks) {
+		for (const row of track.rows)
+			extent = Math.max(extent, row.end.length ? row.end[row.end.length - 1] : 0);
+	}
+	return extent;
 }
 
 const LEAST_SPAN_NS = 50;
 
-/** @param {View} view @param {number} wall @returns {View} */
-export function clampView(view, wall) {
-	const whole = fitView(wall);
+/** @param {View} view @param {number} extent @returns {View} */
+export function clampView(view, extent) {
+	const whole = fitView(extent);
 	const span = Math.min(whole.t1 - whole.t0, Math.max(LEAST_SPAN_NS, view.t1 - view.t0));
 	const t0 = Math.min(whole.t1 - span, Math.max(whole.t0, view.t0));
 	return { t0, t1: t0 + span };
 }
 
-/** Zooms around a time. @param {View} view @param {number} factor below 1 zooms in @param {number} at @param {number} wall */
-export function zoomView(view, factor, at, wall) {
-	return clampView({ t0: at - (at - view.t0) * factor, t1: at + (view.t1 - at) * factor }, wall);
+/** Zooms around a time. @param {View} view @param {number} factor below 1 zooms in @param {number} at @param {number} extent */
+export function zoomView(view, factor, at, extent) {
+	return clampView({ t0: at - (at - view.t0) * factor, t1: at + (view.t1 - at) * factor }, extent);
 }

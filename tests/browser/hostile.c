@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A game whose names are markup: whatever shows them must show them as text. It records until its input ends.
+// A game whose names are markup: whatever shows them must show them as text. It records until its
+// input ends.
 #include <fprof.h>
 
 #include <poll.h>

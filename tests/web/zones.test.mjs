@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { boxesOf, buildTrack, clampView, fitView, selfByName, selfTimes, tickStep, withGpuSpans, zonesBetween, zoomView } from '../../web/zones.js';
+import { boxesOf, buildTrack, clampView, extentOf, fitView, selfByName, selfTimes, tickStep, withGpuSpans, zonesBetween, zoomView } from '../../web/zones.js';
 
 const zone = (name, start, length, depth = 0, parent = null) => ({
 	name, start_ns: start, duration_ns: length, depth, parent, flags: [],
@@ -100,6 +100,11 @@ test('GPU spans become zones of their queue, nested by time', () => {
 	assert.deepEqual(queue.zones.map((one) => [one.name, one.depth, one.parent]),
 		[['pass', 0, null], ['shadow', 1, 0], ['post', 0, null]]);
 	assert.deepEqual(queue.zones[0].flags, ['aligned_to_submit_only']);
+});
+
+test('a frame goes as far as what belongs to it', () => {
+	assert.equal(extentOf(100, [trackOf([zone('a', 0, 50), zone('b', 60, 90)])]), 150);
+	assert.equal(extentOf(100, [trackOf([zone('a', 0, 50)]), trackOf([])]), 100);
 });
 
 test('ticks are round and few', () => {
