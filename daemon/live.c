@@ -521,6 +521,8 @@ static int put_update(struct live *s)
 
 	memset(&row, 0, sizeof(row));
 	fill_update(s, &row);
+	/* how full the rings were is told with other news, and is none by itself */
+	s->last_update.ring_fill_max_permille = row.ring_fill_max_permille;
 	if (s->updated && !memcmp(&row, &s->last_update, sizeof(row)) && s->fault == 0)
 		return 0;
 	s->last_update = row;
