@@ -173,7 +173,7 @@ static bool wait_for_work(struct store *s, bool degraded, int64_t not_before, in
 	for (;;) {
 		bool enough = s->hurry || s->stop || s->queued_bytes >= GROUP_BYTES;
 
-		if (s->retry || (degraded && now_ns() >= retry_at))
+		if (s->retries != s->retries_done || (degraded && now_ns() >= retry_at))
 			return true;
 		if (s->first && (enough || now_ns() >= not_before))
 			return true;
@@ -193,13 +193,14 @@ static void *store_thread(void *userdata)
 	struct store *s = userdata;
 	int64_t not_before = 0, retry_at = now_ns() + RETRY_NS;
 	struct batch *group;
+	uint64_t retries;
 	bool again;
 
 	prctl(PR_SET_NAME, "fprofd-store");
 	pthread_mutex_lock(&s->lock);
 	while (wait_for_work(s, is_degraded(s), not_before, retry_at)) {
-		again = s->retry || now_ns() >= retry_at;
-		s->retry = false;
+		retries = s->retries;
+		again = retries != s->retries_done || now_ns() >= retry_at;
 		group = s->first ? take_group(s) : NULL;
 		pthread_mutex_unlock(&s->lock);
 		not_before = now_ns() + COMMIT_INTERVAL_NS;
@@ -211,6 +212,8 @@ static void *store_thread(void *userdata)
 		}
 		pthread_mutex_lock(&s->lock);
 		s->hurry = s->hurry && s->first;
+		s->retries_done = retries;
+		pthread_cond_broadcast(&s->done);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -320,11 +323,12 @@ uint64_t store_submit(struct store *store, struct batch *batch)
 
 void store_flush(struct store *store)
 {
-	uint64_t target;
+	uint64_t target, retries;
 
 	pthread_mutex_lock(&store->lock);
 	target = store->submitted;
-	while (store->finished < target) {
+	retries = store->retries;
+	while (store->finished < target || store->retries_done < retries) {
 		store->hurry = true;
 		pthread_cond_signal(&store->work);
 		pthread_cond_wait(&store->done, &store->lock);
@@ -335,7 +339,7 @@ void store_flush(struct store *store)
 void store_retry(struct store *store)
 {
 	pthread_mutex_lock(&store->lock);
-	store->retry = true;
+	store->retries++;
 	pthread_cond_signal(&store->work);
 	pthread_mutex_unlock(&store->lock);
 }

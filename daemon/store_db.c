@@ -301,11 +301,29 @@ static int copy_tables(sqlite3 *db, enum db_copy what)
 	return r;
 }
 
+/* A URI that names the VFS of files: ATTACH would take that of main, which may be memory. */
+static void file_uri(const char *path, char *uri, size_t size)
+{
+	size_t n = (size_t)snprintf(uri, size, "file:");
+
+	for (; *path && n + 4 < size; path++) {
+		bool plain = strchr("%?#", *path) == NULL;
+
+		n += (size_t)snprintf(uri + n, size - n, plain ? "%c" : "%%%02X", *path);
+	}
+	snprintf(uri + n, size - n, "?vfs=unix");
+}
+
 int db_copy_rows(sqlite3 *from, const char *to, enum db_copy what)
 {
-	char *attach = sqlite3_mprintf("ATTACH %Q AS other", to);
+	char uri[3 * DB_PATH_MAX + 16], *attach;
 	int r;
 
+	if (strncmp(to, "file:", 5) == 0)
+		snprintf(uri, sizeof(uri), "%s", to);
+	else
+		file_uri(to, uri, sizeof(uri));
+	attach = sqlite3_mprintf("ATTACH %Q AS other", uri);
 	if (!attach)
 		return -ENOMEM;
 	r = sql_exec(from, attach);

@@ -467,7 +467,9 @@ static int renew(struct store_history *h, int error)
 		r = db_open(h->path, DB_HISTORY, false, &db);
 	if (r == 0) {
 		if (db_open_reader(aside, &old) == 0) {
-			sql_exec(old, "PRAGMA query_only=OFF");
+			/* writable_schema: a table of which the schema makes no sense does not
+			 * hide the others. */
+			sql_exec(old, "PRAGMA query_only=OFF; PRAGMA writable_schema=ON");
 			db_copy_rows(old, h->path, DB_COPY_NAMES);
 			sqlite3_close(old);
 		}

@@ -22,7 +22,7 @@ struct store {
 	uint64_t queued_bytes;
 	uint64_t submitted, finished; /* batches so far */
 	bool stop, hurry;	      /* hurry: somebody waits */
-	bool retry;
+	uint64_t retries, retries_done;
 	struct store_health health; /* as of the last commit */
 	VEC(uint64_t) stale;	    /* sessions that an earlier daemon left live */
 };
