@@ -44,7 +44,7 @@ node_modules() {
 
 build() {
 	echo "Building ..."
-	"$MAKE" --no-print-directory -j"$JOBS" all units stress >"$logs/build.log" 2>&1 && return 0
+	"$MAKE" --no-print-directory -k -j"$JOBS" B="$B" all units stress >"$logs/build.log" 2>&1 && return 0
 	tail -n 40 "$logs/build.log"
 	echo "not ok build"
 	echo "0 passed, 1 failed, 0 skipped"

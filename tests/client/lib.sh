@@ -18,7 +18,7 @@ fail() {
 }
 
 skip() {
-	echo "$(basename "$0"): SKIP: $*"
+	echo "skip client/$(basename "$0" .sh): $*"
 	exit 77
 }
 

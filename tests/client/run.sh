@@ -7,9 +7,9 @@ for script in *.sh; do
 	case $script in lib.sh | run.sh) continue ;; esac
 	bash "$script"
 	case $? in
-	0) echo "ok   client/${script%.sh}" ;;
+	0) echo "ok client/${script%.sh}" ;;
 	77) ;;
-	*) echo "FAIL client/${script%.sh}" && failed=1 ;;
+	*) echo "not ok client/${script%.sh}" && failed=1 ;;
 	esac
 done
 exit $failed
