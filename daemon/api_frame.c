@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define ZONE_BYTES 180 /* of JSON, about; what is more makes the buffer grow */
+
 struct detail {
 	const struct session_row *session;
 	const struct history_frame_detail *d;
@@ -267,6 +269,7 @@ static void json_gaps(struct json *j, const struct detail *x)
 
 static void json_detail(struct json *j, const struct detail *x, const char *stream)
 {
+	json_reserve(j, x->d->zones.count * ZONE_BYTES + 16384);
 	json_object_begin(j);
 	json_member_uint(j, "session", x->session->id);
 	json_member_string(j, "stream", stream ? stream : "main");

@@ -8,6 +8,8 @@
  */
 #include "json.h"
 
+#include "util.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,15 +24,15 @@ void json_free(struct json *j)
 
 static char *reserve(struct json *j, size_t more)
 {
-	size_t capacity = j->capacity ? j->capacity : 4096;
+	size_t capacity = MAX(j->capacity, 4096u);
 	char *at;
 
 	if (j->failed)
 		return NULL;
 	if (j->capacity - j->count >= more)
 		return j->at + j->count;
-	while (capacity - j->count < more)
-		capacity *= 2;
+	if (capacity < j->count + more)
+		capacity = MAX(2 * capacity, j->count + more);
 	at = realloc(j->at, capacity);
 	if (!at) {
 		j->failed = true;
@@ -39,6 +41,11 @@ static char *reserve(struct json *j, size_t more)
 	j->at = at;
 	j->capacity = capacity;
 	return at + j->count;
+}
+
+void json_reserve(struct json *j, size_t bytes)
+{
+	reserve(j, bytes);
 }
 
 void json_bytes(struct json *j, const void *bytes, size_t count)

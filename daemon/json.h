@@ -20,6 +20,8 @@ struct json {
 };
 
 void json_free(struct json *j);
+/* Makes room for so many bytes more at once, where the size can be told beforehand. */
+void json_reserve(struct json *j, size_t bytes);
 
 void json_object_begin(struct json *j);
 void json_object_end(struct json *j);
