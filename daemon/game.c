@@ -73,6 +73,11 @@ int game_control_fd(const struct game *game)
 	return game->control_fd;
 }
 
+bool game_is_watched(const struct game *game)
+{
+	return game->peer.pidfd >= 0;
+}
+
 static struct game *game_find(const struct games *games, const struct peer *peer)
 {
 	struct game *game;
@@ -171,7 +176,7 @@ void game_hung_up(struct games *games, struct game *game)
 {
 	struct peer_end unknown = {0};
 
-	if (game->peer.pidfd < 0)
+	if (!game_is_watched(game))
 		game_finish(games, game, &unknown);
 }
 

@@ -48,6 +48,8 @@ int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_h
 		int memory_fd, struct game **ret_game, const char **ret_why);
 uint64_t game_session(const struct game *game);
 int game_control_fd(const struct game *game);
+/* Is there a pidfd that will tell its end? */
+bool game_is_watched(const struct game *game);
 void game_bye(struct games *games, struct game *game);
 /* A connection of the game was closed: ends a game whose process cannot be watched. May free it. */
 void game_hung_up(struct games *games, struct game *game);

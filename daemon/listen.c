@@ -305,11 +305,28 @@ static void on_hello_check(void *userdata)
 	}
 }
 
-static const char *check_connection(const struct listen *l, uint32_t uid)
+/* Closes connections whose other side is gone, before somebody is turned away for want of room. */
+static void free_hung_up(struct listen *l)
+{
+	struct connection *c, *next;
+	char byte;
+
+	for (c = l->connections; c; c = next) {
+		next = c->next;
+		if (c->game && !game_is_watched(c->game))
+			continue; /* its end would take its other connections along */
+		if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+			connection_close(c);
+	}
+}
+
+static const char *check_connection(struct listen *l, uint32_t uid)
 {
 	unsigned of_user = 0;
 	struct connection *c;
 
+	if (l->connection_count >= CONNECTIONS_MAX)
+		free_hung_up(l);
 	if (!l->any_uid && uid != geteuid() && uid != 0)
 		return "this daemon records only the games of its own user";
 	if (l->connection_count >= CONNECTIONS_MAX)
@@ -361,7 +378,8 @@ static void greet(struct listen *l, int fd)
 			r = -EBUSY;
 		} else {
 			r = connection_add(l, fd, &peer);
-			why = "the daemon cannot watch the connection";
+			why = r == -EMFILE ? "the daemon has no descriptors left"
+					   : "the daemon cannot watch the connection";
 		}
 	}
 	if (r == 0)

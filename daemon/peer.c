@@ -14,7 +14,6 @@
 #include "util.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,11 +37,10 @@ _Static_assert(sizeof(struct pidfd_info_64) == 64, "PIDFD_INFO_SIZE_VER0");
 #define PIDFD_GET_INFO_64   _IOWR(0xFF, 11, struct pidfd_info_64)
 #define PIDFD_INFO_EXIT_BIT (UINT64_C(1) << 3)
 
-static bool has_ended(int pidfd)
+/* Not yet waited for. */
+static bool still_exists(int pidfd)
 {
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-
-	return poll(&p, 1, 0) > 0;
+	return pidfd_send_signal(pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }
 
 /* Without SO_PEERPIDFD: the process that has this pid now, if it can be the one that connected. */
@@ -53,7 +51,8 @@ static int open_by_pid(int32_t pid, uint32_t uid)
 
 	if (pidfd < 0)
 		return -errno;
-	if (process_uid(pid, &owner) < 0 || (owner != uid && owner != 0) || has_ended(pidfd)) {
+	/* The files of a process that may not be traced belong to root. */
+	if (process_uid(pid, &owner) < 0 || (owner != uid && owner != 0)) {
 		close(pidfd);
 		return -ESRCH;
 	}
@@ -74,7 +73,8 @@ static int peer_pidfd(int fd, const struct ucred *credentials)
 
 static int refuse(int error, const char *why, const char **ret_why)
 {
-	*ret_why = why;
+	*ret_why =
+		error == -EMFILE || error == -ENFILE ? "the daemon has no descriptors left" : why;
 	return error;
 }
 
@@ -101,7 +101,7 @@ int peer_identify(int fd, struct peer *ret_peer, const char **ret_why)
 	*ret_peer = (struct peer){
 		.pid = credentials.pid,
 		.uid = credentials.uid,
-		.start = pidfd >= 0 ? stat.start : 0,
+		.start = pidfd >= 0 && still_exists(pidfd) ? stat.start : 0,
 		.pidfd = pidfd >= 0 ? pidfd : -1,
 	};
 	pidfd = -1;
@@ -151,27 +151,37 @@ static bool may_trace(const struct peer *peer)
 	return geteuid() == 0 || geteuid() == peer->uid;
 }
 
-int peer_end(const struct peer *peer, struct peer_end *ret_end)
+/* After its parent has waited. 1: told; 0: not yet; -errno: this kernel never tells. */
+static int end_from_pidfd(int pidfd, struct peer_end *ret_end)
 {
 	struct pidfd_info_64 info = {.mask = PIDFD_INFO_EXIT_BIT};
+
+	if (ioctl(pidfd, PIDFD_GET_INFO_64, &info) < 0)
+		return -errno;
+	if (!(info.mask & PIDFD_INFO_EXIT_BIT))
+		return 0;
+	end_from_wait_status(info.exit_code, ret_end);
+	return 1;
+}
+
+int peer_end(const struct peer *peer, struct peer_end *ret_end)
+{
 	struct process_stat stat;
-	bool kernel_tells;
+	bool zombie;
+	int r;
 
 	*ret_end = (struct peer_end){0};
 	if (peer->pidfd < 0)
 		return 0;
-	kernel_tells = ioctl(peer->pidfd, PIDFD_GET_INFO_64, &info) == 0;
-	if (kernel_tells && (info.mask & PIDFD_INFO_EXIT_BIT)) {
-		end_from_wait_status(info.exit_code, ret_end);
-		return 0;
-	}
-	if (process_stat(peer->pid, &stat) < 0 || stat.start != peer->start || stat.state != 'Z')
-		return 0;
-	if (may_trace(peer)) {
+	/* In this order: a zombie that vanishes after the look at it has been waited for. */
+	zombie = process_stat(peer->pid, &stat) == 0 && stat.start == peer->start &&
+		 stat.state == 'Z';
+	if (zombie && may_trace(peer)) {
 		end_from_wait_status(stat.exit_code, ret_end);
 		return 0;
 	}
-	return kernel_tells ? -EAGAIN : 0;
+	r = end_from_pidfd(peer->pidfd, ret_end);
+	return r == 0 && zombie ? -EAGAIN : 0;
 }
 
 void peer_end_text(const struct peer_end *end, char *text, size_t size)

@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -375,6 +378,75 @@ static void test_who_connected(void **state)
 	close(pair[1]);
 }
 
+/* Makes one system call with one value of one argument fail, from here on and for good. */
+static int refuse(unsigned number, unsigned argument, uint32_t value, int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 (uint32_t)offsetof(struct seccomp_data, args) + argument * 8),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* In a child. 0: all as it should be. */
+static int linux_6_1_result(void)
+{
+	struct process_stat stat;
+	struct peer_end end;
+	const char *why;
+	struct peer peer;
+	siginfo_t info;
+	int pair[2];
+	pid_t pid;
+
+	if (refuse(SYS_getsockopt, 2, 77 /* SO_PEERPIDFD */, ENOPROTOOPT) < 0 ||
+	    refuse(SYS_ioctl, 1, 0xc040ff0b /* PIDFD_GET_INFO */, ENOTTY) < 0)
+		return 77;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0 ||
+	    peer_identify(pair[0], &peer, &why) < 0 || process_stat(getpid(), &stat) < 0)
+		return 1;
+	if (peer.pid != getpid() || peer.start != stat.start || peer.pidfd < 0)
+		return 2;
+	pid = fork();
+	if (pid == 0)
+		raise(SIGKILL);
+	if (pid < 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 ||
+	    process_stat(pid, &stat) < 0 || peer_open(pid, stat.start, &peer) < 0)
+		return 3;
+	if (peer_end(&peer, &end) < 0 || !end.known || end.signal != SIGKILL)
+		return 4;
+	if (waitpid(pid, NULL, 0) != pid || peer_end(&peer, &end) < 0 || end.known)
+		return 5;
+	return 0;
+}
+
+static void test_as_on_linux_6_1(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(linux_6_1_result());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77) {
+		print_message("SKIP: seccomp filters cannot be set here\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_the_end_of_a_zombie),
 		cmocka_unit_test(test_the_end_after_it_was_waited_for),
 		cmocka_unit_test(test_who_connected),
+		cmocka_unit_test(test_as_on_linux_6_1),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
