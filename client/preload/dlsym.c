@@ -34,9 +34,10 @@ static dlsym_fn dlsym_find(void)
 
 	if (fn)
 		return fn;
-	fn = (dlsym_fn)elf_find("dlsym", "libc.so");
+	/* the program's first dlsym or our constructor: no other thread is there yet */
+	fn = (dlsym_fn)elf_find_early("dlsym", "libc.so");
 	if (!fn) /* before glibc 2.34 */
-		fn = (dlsym_fn)elf_find("dlsym", "libdl.so");
+		fn = (dlsym_fn)elf_find_early("dlsym", "libdl.so");
 	FPROF_STORE_RELAXED(&dlsym_cached, fn);
 	return fn;
 }

@@ -3,16 +3,18 @@
  * The dynamic linker answers only what the asker may see. The hook needs more: the real dlsym
  * although it defines that name itself, and the real SDL_GL_SwapWindow of an engine that was loaded
  * RTLD_LOCAL. So this reads the dynamic symbol tables of the loaded objects, by their hash tables,
- * as the linker does. Owns nothing, allocates nothing, and imports nothing that glibc 2.28 lacks.
+ * as the linker does.
+ *
+ * The first dlsym of a game may be its sanitizer's, which is just about to look for the real
+ * strcmp: what is called here must not be anybody's interceptor. Owns nothing, allocates nothing,
+ * and imports nothing that glibc 2.28 lacks.
  */
 #include "elf.h"
 
-#include <../include/link.h> /* the system's: client/ has a link.h, too */
 #include <elf.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+/* The system's: client/ has a link.h, too. */
+#include <../include/link.h>
 
 /* The tables of one object. */
 struct elf_object {
@@ -25,9 +27,15 @@ struct elf_object {
 
 struct elf_query {
 	const char *name;
-	const char *object; /* NULL: any */
 	uintptr_t result;
 };
+
+bool elf_text_equal(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++, b++)
+		;
+	return *a == *b;
+}
 
 /* The linker relocates these addresses in place, except in the vDSO. */
 static const void *elf_pointer(uintptr_t base, ElfW(Addr) address)
@@ -35,13 +43,12 @@ static const void *elf_pointer(uintptr_t base, ElfW(Addr) address)
 	return (const void *)(address < base ? base + address : address);
 }
 
-static void elf_tables(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic,
-		       struct elf_object *ret_object)
+static void elf_tables(uintptr_t base, const ElfW(Dyn) * dynamic, struct elf_object *ret_object)
 {
-	struct elf_object object = {.base = info->dlpi_addr};
+	struct elf_object object = {.base = base};
 
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
-		const void *p = elf_pointer(object.base, dynamic->d_un.d_ptr);
+		const void *p = elf_pointer(base, dynamic->d_un.d_ptr);
 
 		if (dynamic->d_tag == DT_SYMTAB)
 			object.symbols = p;
@@ -63,7 +70,7 @@ static uintptr_t elf_match(const struct elf_object *object, uint32_t index, cons
 
 	if (!function || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
 		return 0;
-	if (strcmp(object->strings + symbol->st_name, name) != 0)
+	if (!elf_text_equal(object->strings + symbol->st_name, name))
 		return 0;
 	return object->base + symbol->st_value;
 }
@@ -114,57 +121,69 @@ static uintptr_t elf_lookup_sysv(const struct elf_object *object, const char *na
 	return 0;
 }
 
-static bool elf_is_self(const struct dl_phdr_info *info)
+static uintptr_t elf_lookup(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 {
-	uintptr_t here = (uintptr_t)&elf_is_self;
-	int i;
+	struct elf_object object;
 
-	for (i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type == PT_LOAD && here >= start && here - start < segment->p_memsz)
-			return true;
-	}
-	return false;
-}
-
-static bool elf_is_named(const struct dl_phdr_info *info, const char *beginning)
-{
-	const char *slash = strrchr(info->dlpi_name, '/');
-	const char *file = slash ? slash + 1 : info->dlpi_name;
-
-	return strncmp(file, beginning, strlen(beginning)) == 0;
+	if (!dynamic || dynamic == _DYNAMIC) /* this library's own */
+		return 0;
+	elf_tables(base, dynamic, &object);
+	if (!object.symbols || !object.strings)
+		return 0;
+	if (object.gnu_hash)
+		return elf_lookup_gnu(&object, name);
+	return object.sysv_hash ? elf_lookup_sysv(&object, name) : 0;
 }
 
 static int elf_visit(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct elf_query *query = data;
-	struct elf_object object = {0};
+	const ElfW(Dyn) *dynamic = NULL;
 	int i;
 
 	(void)size;
-	if ((query->object && !elf_is_named(info, query->object)) || elf_is_self(info))
-		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			elf_tables(info,
-				   (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-				   &object);
+			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	}
-	if (!object.symbols || !object.strings)
-		return 0;
-	if (object.gnu_hash)
-		query->result = elf_lookup_gnu(&object, query->name);
-	else if (object.sysv_hash)
-		query->result = elf_lookup_sysv(&object, query->name);
+	query->result = elf_lookup(info->dlpi_addr, dynamic, query->name);
 	return query->result != 0;
 }
 
-uintptr_t elf_find(const char *name, const char *object)
+uintptr_t elf_find(const char *name)
 {
-	struct elf_query query = {.name = name, .object = object};
+	struct elf_query query = {.name = name};
 
 	dl_iterate_phdr(elf_visit, &query);
 	return query.result;
+}
+
+/* Does the file name in path begin so? */
+static bool elf_is_named(const char *path, const char *beginning)
+{
+	const char *file = path;
+
+	for (; *path; path++) {
+		if (*path == '/')
+			file = path + 1;
+	}
+	for (; *beginning && *file == *beginning; file++, beginning++)
+		;
+	return !*beginning;
+}
+
+uintptr_t elf_find_early(const char *name, const char *object)
+{
+	const struct link_map *map;
+
+	for (map = _r_debug.r_map; map; map = map->l_next) {
+		uintptr_t found;
+
+		if (!map->l_name || !elf_is_named(map->l_name, object))
+			continue;
+		found = elf_lookup(map->l_addr, map->l_ld, name);
+		if (found)
+			return found;
+	}
+	return 0;
 }

@@ -19,7 +19,6 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
 #define VK_FAILED      ((hook_word)-3) /* VK_ERROR_INITIALIZATION_FAILED */
 #define GL_WAIT_FAILED 0x911d
@@ -149,15 +148,16 @@ static struct pool_entry pool[POOL_SIZE];
 	}
 #define THUNK_ENTRY(row, column) thunk_##row##_##column,
 #define ROW(X, row)		 X(row, 0) X(row, 1) X(row, 2) X(row, 3) X(row, 4) X(row, 5) X(row, 6) X(row, 7)
-#define ROWS(X)                                                                             \
-	ROW(X, 0)                                                                           \
-	ROW(X, 1)                                                                           \
-	ROW(X, 2)                                                                           \
-	ROW(X, 3)                                                                           \
-	ROW(X, 4)                                                                           \
-	ROW(X, 5)                                                                           \
-	ROW(X, 6) ROW(X, 7) ROW(X, 8) ROW(X, 9) ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) \
-		ROW(X, 14) ROW(X, 15)
+#define ROWS(X)                                                                              \
+	ROW(X, 0)                                                                            \
+	ROW(X, 1)                                                                            \
+	ROW(X, 2)                                                                            \
+	ROW(X, 3)                                                                            \
+	ROW(X, 4)                                                                            \
+	ROW(X, 5)                                                                            \
+	ROW(X, 6)                                                                            \
+	ROW(X, 7) ROW(X, 8) ROW(X, 9) ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) ROW(X, 14) \
+		ROW(X, 15)
 
 ROWS(THUNK)
 static const hook_fn thunks[POOL_SIZE] = {ROWS(THUNK_ENTRY)};
@@ -219,7 +219,7 @@ hook_fn hook_next(const struct hook *hook)
 	found = hook_next_global(hook);
 	if (!found) {
 		real_forget_error();
-		found = (hook_fn)elf_find(hook->name, NULL);
+		found = (hook_fn)elf_find(hook->name);
 	}
 	if (!found)
 		return NULL;
@@ -234,7 +234,7 @@ const struct hook *hook_by_name(const char *name)
 	unsigned i;
 
 	for (i = 0; i < HOOK_COUNT; i++) {
-		if (strcmp(hooks[i].name, name) == 0)
+		if (elf_text_equal(hooks[i].name, name))
 			return &hooks[i];
 	}
 	return NULL;

@@ -142,6 +142,18 @@ games=2 check hook_and_static_library_do_not_mix "$OUT/instrumented_static" -- \
 	'1 ^memory .*origin=1' '1 ^memory .*origin=2' '1 ^total marks.game=4 marks.hook=0' \
 	'1 ^total marks.game=0 marks.hook=4'
 
+# A sanitizer asks for the real functions before any constructor of ours has run.
+sanitized() { # name, compiler, option
+	if "$2" -std=gnu11 -D_GNU_SOURCE -I. "-fsanitize=$3" -g -o "$OUT/linked_$3" tests/preload/linked.c \
+		"-L$OUT" "-Wl,-rpath,$OUT" -lpthread -lfakesdl -lfakegl 2>/dev/null; then
+		check "$1" "$OUT/linked_$3" off_thread -- '7 ^mark ' '7 ^begin .*name=nanosleep'
+	else
+		echo "skip $1: $2 has no -fsanitize=$3"
+	fi
+}
+sanitized a_game_with_the_address_sanitizer clang address
+sanitized a_game_with_the_thread_sanitizer "$CC" thread
+
 # What must not happen at all: no game may be there before the one that is.
 if is_wanted absent_functions_stay_absent; then
 	if LD_PRELOAD=$HOOK timeout 20 "$loaded" dlsym_absent "$OUT" 2>"$TMP/err"; then
