@@ -188,6 +188,21 @@ static void vulkan_results(void)
 	CHECK(log->arguments[1] == 2 && log->arguments[4] == UINT64_MAX - 1);
 }
 
+/* 160 functions of one name, more than the hook can stand in front of: the rest works, unseen. */
+static void more_than_the_pool(void)
+{
+	void *gl = load("libfakegl.so", RTLD_LOCAL);
+	lookup1_fn get = (lookup1_fn)fetch(gl, "eglGetProcAddress");
+	egl_swap_fn swap;
+	unsigned count = 0;
+
+	while ((swap = (egl_swap_fn)get("eglSwapBuffersWithDamageEXT")) != NULL) {
+		count++;
+		CHECK(swap(&directory, &directory) == count);
+	}
+	CHECK(count == 160);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -199,6 +214,7 @@ int main(int argc, char **argv)
 		{"wrapper_of_same_name", wrapper_of_same_name},
 		{"vulkan_two_devices", vulkan_two_devices},
 		{"vulkan_results", vulkan_results},
+		{"more_than_the_pool", more_than_the_pool},
 	};
 
 	directory = argc > 2 ? argv[2] : ".";
