@@ -3,24 +3,23 @@
 // on each other, as a visit does. FPROF_SHOTS=DIR keeps the screenshots.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 
 import { count, duration, milliseconds } from '../../web/format.js';
 import { KEYS } from '../../web/keys.js';
-import { BUILD, CHROMIUM, ROOT, World, have, openBrowser, until } from './world.mjs';
+import { BUILD, DOOM, ROOT, WAD, until } from '../api/world.mjs';
+import { CHROMIUM, PageWorld } from './browser.mjs';
 
-const DOOM = '/usr/games/chocolate-doom';
-const WAD = '/usr/share/games/doom/freedoom1.wad';
 const DOOM_FRAMES = 1281; // what `-timedemo demo3` draws, every time
 const require = createRequire(import.meta.url);
 
 function missing() {
-	if (!have(CHROMIUM))
+	if (!existsSync(CHROMIUM))
 		return `no browser: ${CHROMIUM} is not there`;
-	const program = ['fprofd', 'fprof', 'libfprof.so', 'libfprof-preload.so'].find((name) => !have(path.join(BUILD, name)));
+	const program = ['fprofd', 'fprof', 'libfprof.so', 'libfprof-preload.so'].find((name) => !existsSync(path.join(BUILD, name)));
 	return program ? `not built: ${path.join(BUILD, program)}` : false;
 }
 
@@ -37,7 +36,9 @@ const hashOf = async (page) => new URLSearchParams(new URL(page.url()).hash.slic
 function pixelsOf(page, canvas, names) {
 	return page.evaluate(([id, wanted]) => {
 		const at = document.getElementById(id);
-		const { data } = at.getContext('2d').getImageData(0, 0, at.width, at.height);
+		const copy = new OffscreenCanvas(at.width, at.height).getContext('2d', { willReadFrequently: true });
+		copy.drawImage(at, 0, 0);
+		const { data } = copy.getImageData(0, 0, at.width, at.height);
 		const style = getComputedStyle(document.documentElement);
 		const keys = wanted.map((name) => parseInt(style.getPropertyValue(name).trim().slice(1), 16));
 		const counts = keys.map(() => 0);
@@ -69,18 +70,14 @@ async function tableOf(page, id) {
 		.map((row) => [...row.children].map((cell) => cell.textContent)), id);
 }
 
-test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
+test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
-	const world = await World.make();
-	let browser;
-	t.after(async () => {
-		await browser?.context.close();
-		await world.close();
-	});
+	const world = new PageWorld();
+	t.after(() => world.close());
 	await world.startDaemon();
-	browser = await openBrowser(chromium, world);
-	const { page, faults } = browser;
-	const shot = (name, options) => page.screenshot({ path: world.shot(name), ...options });
+	await world.openBrowser(chromium);
+	const { page, faults } = world;
+	const shot = (name, options) => world.shot(name, options);
 	const text = (selector) => page.locator(selector).textContent();
 
 	await t.test('a first visit shows how to start a game', async () => {
@@ -96,12 +93,13 @@ test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
 	});
 
 	let session;
-	const noDoom = have(DOOM) && have(WAD) ? false : 'chocolate-doom or freedoom is not installed';
+	const noDoom = existsSync(DOOM) && existsSync(WAD) ? false : 'chocolate-doom or freedoom is not installed';
 	await t.test('a game that ran shows with the frames that it drew', { skip: noDoom }, async () => {
 		const run = await world.play([DOOM, '-iwad', WAD, '-timedemo', 'demo3', '-nosound', '-nogui'],
-			{ SDL_VIDEODRIVER: 'dummy', SDL_AUDIODRIVER: 'dummy', HOME: world.dir });
+			{ SDL_VIDEODRIVER: 'dummy', SDL_AUDIODRIVER: 'dummy' });
 		assert.equal(run.code, 255, run.text);
-		session = await world.ended('chocolate-doom');
+		session = await until('the session has ended', async () =>
+			(await world.api('/sessions')).sessions.find((one) => one.name === 'chocolate-doom' && one.state !== 'live'));
 		assert.equal(session.frames_total, DOOM_FRAMES);
 		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(DOOM_FRAMES));
 		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom #\d+ \(pid \d+\)$/);
@@ -111,8 +109,8 @@ test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
 	await t.test('the strip draws the frames, and its table says the same as the API', { skip: noDoom }, async () => {
 		await page.waitForFunction(() => document.getElementById('timeline-note').textContent !== '');
 		await until('the strip is drawn', async () => {
-			const [cpu, line] = await pixelsOf(page, 'strip', ['--hold-cpu', '--line']);
-			return cpu > 2000 && line > 1000;
+			const [line, ...holders] = await pixelsOf(page, 'strip', ['--line', '--hold-cpu', '--hold-gpu', '--hold-present', '--hold-cap']);
+			return line > 1000 && holders.reduce((sum, pixels) => sum + pixels) > 2000;
 		});
 		const wanted = Math.min(600, DOOM_FRAMES);
 		const rows = await until(`${wanted} rows`, async () => {
@@ -201,7 +199,7 @@ test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
 		assert.equal(await page.locator('#help').isVisible(), false);
 	});
 
-	const hostile = await startHostile(world);
+	const hostile = await world.startGame(path.join(ROOT, 'tests/browser/hostile.c'));
 	await t.test('a live game is followed, and a selection is not stolen', async () => {
 		const live = await until('the game is live', async () =>
 			(await world.api('/sessions')).sessions.find((one) => one.state === 'live' && one.frames_total > 20));
@@ -257,7 +255,7 @@ test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
 		await page.waitForFunction(() => document.getElementById('connection').textContent === '✖ disconnected');
 		assert.match(await text('#trouble'), /does not answer/);
 		await shot('disconnected');
-		await world.startDaemon();
+		await world.restartDaemon();
 		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
 		await until('the game is recorded again', async () =>
 			(await world.api('/sessions')).sessions.some((one) => one.state === 'live'));
@@ -267,13 +265,3 @@ test('the page', { skip: missing(), timeout: 300_000 }, async (t) => {
 	hostile.stdin.end();
 	await hostile.done;
 });
-
-/** Builds and starts the game whose names are markup. */
-async function startHostile(world) {
-	const program = path.join(world.dir, 'hostile');
-	const compiler = world.spawn(process.env.CC ?? 'cc', ['-std=c11', `-I${ROOT}`, `-I${path.join(ROOT, 'client')}`, '-o', program,
-		path.join(ROOT, 'tests/browser/hostile.c'), `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`]);
-	const { code } = await compiler.done;
-	assert.equal(code, 0, compiler.text);
-	return world.spawn(program, []);
-}

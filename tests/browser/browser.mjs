@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A daemon with a browser in front of it. The daemon's side is that of the API tests.
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { BUILD, ROOT, World } from '../api/world.mjs';
+
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+export class PageWorld extends World {
+	constructor() {
+		super();
+		this.scratch = mkdtempSync(path.join(tmpdir(), 'fprof-page-'));
+		this.shots = process.env.FPROF_SHOTS ?? path.join(this.scratch, 'shots');
+		mkdirSync(this.shots, { recursive: true });
+	}
+
+	get url() {
+		return `http://127.0.0.1:${this.port}`;
+	}
+
+	/** Starts the daemon again where it was. */
+	restartDaemon() {
+		return this.startDaemon(['--http', `127.0.0.1:${this.port}`]);
+	}
+
+	/** Runs a game to its end under `fprof run`. */
+	play(args, env = {}) {
+		const run = this.spawn(path.join(BUILD, 'fprof'), ['run', '--', ...args], { env: { HOME: this.scratch, ...env } });
+		return run.done;
+	}
+
+	/** Compiles a game of the tests and starts it; it ends when its input does. */
+	async startGame(source) {
+		const program = path.join(this.scratch, 'game');
+		const { code, text } = await this.spawn(process.env.CC ?? 'cc', ['-std=c11', `-I${ROOT}`, `-I${path.join(ROOT, 'client')}`,
+			'-o', program, source, `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`]).done;
+		if (code !== 0)
+			throw new Error(`${source} does not compile: ${text}`);
+		return this.spawn(program, [], { stdio: ['pipe', 'pipe', 'pipe'] });
+	}
+
+	/** Opens a page in a browser of its own; what goes wrong in it is collected in `faults`. */
+	async openBrowser(chromium) {
+		this.browser = await chromium.launchPersistentContext(path.join(this.scratch, 'profile'), {
+			executablePath: CHROMIUM,
+			headless: true,
+			viewport: { width: 1280, height: 720 },
+			args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+				'--disable-component-update', '--disable-sync'],
+		});
+		this.page = this.browser.pages()[0] ?? await this.browser.newPage();
+		this.page.setDefaultTimeout(120_000); // a deadline, not an expectation
+		this.faults = [];
+		this.page.on('console', (message) => {
+			if (message.type() === 'error' || message.type() === 'warning')
+				this.faults.push(message.text());
+		});
+		this.page.on('pageerror', (error) => this.faults.push(error.stack));
+	}
+
+	shot(name, options) {
+		return this.page.screenshot({ path: path.join(this.shots, `${name}.png`), ...options });
+	}
+
+	async close() {
+		await this.browser?.close();
+		await super.close();
+		rmSync(this.scratch, { recursive: true, force: true });
+	}
+}
