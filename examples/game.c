@@ -638,9 +638,10 @@ static void report(struct history *history)
 	uint64_t kept = history->count < HISTORY_MAX ? history->count : HISTORY_MAX;
 
 	qsort(history->times, kept, sizeof(*history->times), compare_times);
-	printf("frames=%llu p50_ms=%.3f p99_ms=%.3f max_ms=%.3f\n",
+	printf("frames=%llu p50_ms=%.3f p95_ms=%.3f p99_ms=%.3f max_ms=%.3f\n",
 	       (unsigned long long)history->count, percentile_ms(history->times, kept, 50),
-	       percentile_ms(history->times, kept, 99), percentile_ms(history->times, kept, 100));
+	       percentile_ms(history->times, kept, 95), percentile_ms(history->times, kept, 99),
+	       percentile_ms(history->times, kept, 100));
 }
 
 /* ---- Start and end

@@ -1,1 +1,27 @@
 # SPDX-License-Identifier: MIT
+# What `make bench` runs: the recording path in a game, the drain by itself, and the example game in the variants of
+# the table.
+
+BENCH_GAME = $(COMPILE) -std=c11 -o $@ examples/game.c
+
+benches: $(B)/tests/bench/bench_zone $(B)/tests/bench/bench_drain $(B)/tests/bench/game_zones $(B)/tests/bench/game_off
+
+$(B)/tests/bench/bench_zone: tests/bench/bench_zone.c $(B)/libfprof.so
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(COMPILE) -o $@ $< -L$(B) -lfprof -Wl,-rpath,$(abspath $(B)) $(LDFLAGS) -lpthread -lm
+
+$(B)/tests/bench/bench_drain: tests/bench/bench_drain.c $(DAEMON_LIB) $(SHM_OBJ)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(COMPILE) -o $@ $< $(DAEMON_LIB) $(SHM_OBJ) $(LDFLAGS) $(DAEMON_LIBS)
+
+$(B)/tests/bench/game_zones: examples/game.c tests/bench/zones_only.h $(B)/libfprof.so
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(BENCH_GAME) -include tests/bench/zones_only.h -L$(B) -lfprof -Wl,-rpath,$(abspath $(B)) $(LDFLAGS) -lm -lpthread
+
+$(B)/tests/bench/game_off: examples/game.c $(wildcard client/*.h shm/*.h)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(BENCH_GAME) -DFPROF_DISABLED $(LDFLAGS) -lm -lpthread
