@@ -21,10 +21,13 @@ for program in "$B"/tests/fuzz/fuzz_*; do
 	if [ "${FUZZ_KEEP-}" = yes ]; then
 		rm -rf "$work.min"
 		mkdir "$work.min"
-		"$program" -merge=1 -max_len=4096 -close_fd_mask=1 "$work.min" "$corpus" "$work" 2>/dev/null &&
-			rm -f "$corpus"/* &&
-			find "$work.min" -type f -printf '%s %p\n' | sort -n | head -n "${FUZZ_FILES:-35}" |
-			cut -d' ' -f2- | xargs -r cp -t "$corpus"
+		"$program" -set_cover_merge=1 -max_len=4096 -close_fd_mask=1 "$work.min" "$corpus" "$work" 2>/dev/null || continue
+		# Of all sizes some: at most FUZZ_FILES.
+		find "$work.min" -type f -printf '%s %p\n' | sort -n | cut -d' ' -f2- >"$work.list"
+		rm -f "$corpus"/*
+		awk -v all="$(wc -l <"$work.list")" -v most="${FUZZ_FILES:-35}" \
+			'int(NR * most / all) != int((NR - 1) * most / all) || all <= most' "$work.list" |
+			xargs -r cp -t "$corpus"
 	fi
 done
 exit "$failed"

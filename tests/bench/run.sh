@@ -1,0 +1,232 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
+# section has a daemon of its own with a fresh history. BENCH=NAME runs only that section:
+# zone, drain, cpu, idle, p99, latency, memory, scene. RUNS=11: how often where runs are compared.
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+B=$(realpath "${B:-build}")
+RUNS=${RUNS:-11}
+tmp=$(mktemp -d /dev/shm/fprof-bench.XXXXXX)
+daemon=
+trap 'stop_daemon; rm -rf "$tmp"' EXIT
+export FPROF_SOCKET=$tmp/run/fprofd.sock
+ticks=$(getconf CLK_TCK)
+
+start_daemon() { # options...
+	rm -rf "$tmp/run" "$tmp/state"
+	mkdir -m 755 "$tmp/run" "$tmp/state"
+	"$B/fprofd" --http 127.0.0.1:0 --socket "$FPROF_SOCKET" --runtime-dir "$tmp/run" --state-dir "$tmp/state" \
+		"$@" 2>"$tmp/log" &
+	daemon=$!
+	url=
+	while [ -z "$url" ]; do
+		kill -0 "$daemon"
+		url=$(sed -n 's|.*\(http://[^ /]*\)/.*games at.*|\1|p' "$tmp/log")
+		sleep 0.05
+	done
+}
+
+stop_daemon() {
+	[ -n "$daemon" ] || return 0
+	kill "$daemon" 2>/dev/null || true
+	wait "$daemon" 2>/dev/null || true
+	daemon=
+}
+
+api() {
+	curl -sS --fail "$url/api/v1$1"
+}
+
+# The session of a process, once it has ended and is stored.
+ended() { # pid
+	local session=
+	while [ -z "$session" ]; do
+		session=$(api /sessions | jq -c --argjson pid "$1" '.sessions[] | select(.pid == $pid and .state != "live")')
+		sleep 0.05
+	done
+	printf '%s\n' "$session"
+}
+
+# CPU time of a process so far, in seconds.
+cpu_of() { # pid
+	awk -v t="$ticks" '{ sub(/.*\) /, ""); print ($12 + $13) / t }' "/proc/$1/stat"
+}
+
+peak_of() { # pid: MiB
+	awk '/^VmHWM/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"
+}
+
+# median, least and most of numbers, one a line
+spread() { # format of one number
+	sort -n | awk -v f="$1" '{ a[NR] = $1 } END { m = NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2
+		printf f " (" f " to " f ")\n", m, a[1], a[NR] }'
+}
+
+section() {
+	[ -z "${BENCH-}" ] || [ "$BENCH" = "$1" ] || return 1
+	printf '\n== %s\n' "$2"
+}
+
+bench_zone() {
+	section zone "the recording path, daemon draining (bench_zone)" || return 0
+	start_daemon
+	"$B/tests/bench/bench_zone"
+	api /status | jq -r '"events lost while measuring: \(.losses.overwritten)"'
+	stop_daemon
+}
+
+bench_drain() {
+	section drain "rings to database, one core (bench_drain)" || return 0
+	mkdir -p "$tmp/drain"
+	"$B/tests/bench/bench_drain" "$tmp/drain"
+}
+
+bench_cpu() {
+	section cpu "daemon CPU, 60 fps game, 4 threads (main, render, 2 workers; audio and streaming beside), 2,000 zones a frame" || return 0
+	local game before after i
+	start_daemon
+	"$B/game" --fps 60 --zones 2000 --frames 0 >/dev/null &
+	game=$!
+	sleep 2
+	for ((i = 0; i < RUNS; i++)); do
+		before=$(cpu_of "$daemon")
+		sleep 2
+		after=$(cpu_of "$daemon")
+		awk -v a="$before" -v b="$after" 'BEGIN { print (b - a) / 2 * 100 }'
+	done >"$tmp/cpu"
+	kill "$game"
+	wait "$game" || true
+	echo "percent of a core, $RUNS windows of 2 s: $(spread %.1f <"$tmp/cpu")"
+	ended "$game" | jq -r '"frames \(.frames_total), events \(.ledger.produced), lost \(.lost_events)"'
+	stop_daemon
+}
+
+switches() { # pid: of all its threads
+	cat /proc/"$1"/task/*/status | awk '/ctxt_switches/ { n += $2 } END { print n }'
+}
+
+bench_idle() {
+	section idle "wakeups of an idle daemon, no game" || return 0
+	local before after
+	start_daemon
+	sleep 2
+	before=$(switches "$daemon")
+	sleep 10
+	after=$(switches "$daemon")
+	echo "context switches of all its threads in 10 s: $((after - before))"
+	stop_daemon
+}
+
+bench_p99() {
+	section p99 "the example game's p99 frame time, $RUNS runs each, one after the other in turn" || return 0
+	local i mode
+	start_daemon
+	for ((i = 0; i < RUNS; i++)); do
+		for mode in recorded not; do
+			[ $mode = recorded ] || FPROF_SOCKET=$tmp/none
+			"$B/game" --fps 240 --frames 480 --zones 2000 | sed 's/.*p99_ms=\([0-9.]*\).*/\1/' >>"$tmp/p99.$mode"
+			FPROF_SOCKET=$tmp/run/fprofd.sock
+		done
+	done
+	echo "not recorded, ms: $(spread %.3f <"$tmp/p99.not")"
+	echo "recorded, ms:     $(spread %.3f <"$tmp/p99.recorded")"
+	stop_daemon
+}
+
+# Median of 51 answers over one connection, after 3 to warm up.
+latency() { # path
+	local urls=() i
+	for ((i = 0; i < 54; i++)); do
+		urls+=("$url$1" -o /dev/null)
+	done
+	curl -sS --fail -w '%{time_total}\n' "${urls[@]}" | tail -n 51 | awk '{ print $1 * 1000 }' | spread %.2f
+}
+
+bench_latency() {
+	section latency "answers on loopback, 51 each, ms" || return 0
+	local game id bytes
+	start_daemon
+	"$B/game" --fps 240 --frames 660 --zones 2000 >/dev/null &
+	game=$!
+	wait "$game"
+	id=$(ended "$game" | jq .id)
+	echo "frames?last=600 at 2,000 zones a frame ($(api "/sessions/$id/frames?last=600" | jq '.frames | length') frames): $(latency "/api/v1/sessions/$id/frames?last=600")"
+	"$B/game" --fps 60 --frames 60 --zones 10000 >/dev/null &
+	game=$!
+	wait "$game"
+	id=$(ended "$game" | jq .id)
+	bytes=$(api "/sessions/$id/frames/30" | wc -c)
+	echo "one frame with $(api "/sessions/$id/frames/30" | jq '[.threads[].zones | length] | add') zones ($bytes bytes): $(latency "/api/v1/sessions/$id/frames/30")"
+	stop_daemon
+}
+
+bench_memory() {
+	section memory "the daemon's memory, history filled to its budget" || return 0
+	local game
+	echo 'history_frames = 100000' >"$tmp/conf"
+	start_daemon --config "$tmp/conf"
+	"$B/game" --fps 0 --frames 12000 --zones 8000 >/dev/null &
+	game=$!
+	wait "$game"
+	ended "$game" >"$tmp/session"
+	echo "VmHWM $(peak_of "$daemon") MiB"
+	awk '/^Rss(Anon|File|Shmem)/ { printf "%s %.1f MiB now\n", $1, $2 / 1024 }' "/proc/$daemon/status"
+	api /status | jq -r '"budget \(.history.budget_bytes / 1048576) MiB, used \(.history.used_bytes / 1048576 * 10 | round / 10) MiB"'
+	jq -r '"threads \(.threads) with rings of 1 MiB each; events \(.ledger.produced), lost \(.lost_events)"' "$tmp/session"
+	stop_daemon
+}
+
+# One row: the game in one variant, the daemon's CPU beside it.
+scene_row() { # name, program, recorded?
+	local i game before after session events stored lost
+	: >"$tmp/p50"
+	: >"$tmp/p95"
+	: >"$tmp/p99"
+	: >"$tmp/rates"
+	start_daemon
+	[ "$3" = yes ] || export FPROF_SOCKET=$tmp/none
+	for ((i = 0; i < 3; i++)); do
+		before=$(cpu_of "$daemon")
+		"$2" --fps 120 --frames 600 --zones 2000 >"$tmp/line" &
+		game=$!
+		wait "$game"
+		sed 's/.*p50_ms=\([0-9.]*\).*/\1/' "$tmp/line" >>"$tmp/p50"
+		sed 's/.*p95_ms=\([0-9.]*\).*/\1/' "$tmp/line" >>"$tmp/p95"
+		sed 's/.*p99_ms=\([0-9.]*\).*/\1/' "$tmp/line" >>"$tmp/p99"
+		after=$(cpu_of "$daemon")
+		awk -v a="$before" -v b="$after" 'BEGIN { print (b - a) / 5 * 100 }' >>"$tmp/rates"
+	done
+	events=0 lost=0
+	if [ "$3" = yes ]; then
+		session=$(ended "$game")
+		events=$(jq '.ledger.produced / 5 | round' <<<"$session")
+		lost=$(jq .lost_events <<<"$session")
+	fi
+	stored=$(api /status | jq '.history.stored_bytes / 15 | round')
+	printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$1" "$(spread %.3f <"$tmp/p50")" "$(spread %.3f <"$tmp/p95")" "$(spread %.3f <"$tmp/p99")" \
+		"$(spread %.1f <"$tmp/rates")" "$events" "$stored" "$lost" "$(peak_of "$daemon")"
+	export FPROF_SOCKET=$tmp/run/fprofd.sock
+	stop_daemon
+}
+
+bench_scene() {
+	section scene "one seeded scene, 120 fps, 2,000 zones a frame, 600 frames, 3 runs each: median (least to most)" || return 0
+	echo "| scene | median frame ms | P95 | P99 | daemon CPU % | events/s | stored bytes/s | lost events | daemon peak MiB |"
+	echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+	scene_row "compiled out" "$B/tests/bench/game_off" no
+	scene_row "compiled in, not recording" "$B/game" no
+	scene_row "zones" "$B/tests/bench/game_zones" yes
+	scene_row "zones, GPU, all counters" "$B/game" yes
+}
+
+echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)"
+bench_zone
+bench_drain
+bench_cpu
+bench_idle
+bench_p99
+bench_latency
+bench_memory
+bench_scene
