@@ -58,12 +58,12 @@ static inline int fake_memory_make(struct fake_memory *m, const struct fprof_mem
 				   uint64_t bytes, int seals)
 {
 	m->bytes = bytes;
+	m->head = NULL;
 	m->fd = memfd_create("fprof-fake", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m->fd < 0 || ftruncate(m->fd, (off_t)bytes) < 0)
 		return -1;
 	if (pwrite(m->fd, head, sizeof(*head) < bytes ? sizeof(*head) : bytes, 0) < 0)
 		return -1;
-	m->head = NULL;
 	if (bytes >= sizeof(*head)) {
 		m->head = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
 		if (m->head == MAP_FAILED)
