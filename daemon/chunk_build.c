@@ -10,13 +10,11 @@
 
 #include <errno.h>
 
-#define COLUMN_BYTES_MIN 1024u
+#define COLUMN_BYTES_MIN 256u
 
 void chunk_build_init(struct chunk_builder *b)
 {
-	b->tags = b->times = b->codes = b->payload = NULL;
-	b->tags_capacity = b->times_capacity = b->codes_capacity = b->payload_capacity = 0;
-	chunk_build_start(b, 0, NULL, 0);
+	memset(b, 0, sizeof(*b));
 }
 
 void chunk_build_deinit(struct chunk_builder *b)
@@ -25,18 +23,28 @@ void chunk_build_deinit(struct chunk_builder *b)
 	free(b->times);
 	free(b->codes);
 	free(b->payload);
+	free(b->carried);
 	chunk_build_init(b);
 }
 
-void chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_open *open,
-		       uint32_t depth)
+int chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_open *open,
+		      uint32_t depth)
 {
+	if (depth > b->carried_capacity) {
+		struct chunk_open *grown = realloc(b->carried, depth * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		b->carried = grown;
+		b->carried_capacity = depth;
+	}
 	b->times_bytes = b->codes_bytes = b->payload_bytes = 0;
 	b->events = b->tag = 0;
 	b->depth_in = depth;
 	b->t0 = b->last = t0;
 	if (depth > 0)
 		memcpy(b->carried, open, depth * sizeof(*open));
+	return 0;
 }
 
 static int column_room(uint8_t **column, size_t *capacity, size_t need)
@@ -119,8 +127,7 @@ int chunk_build_finish(struct chunk_builder *b, uint8_t **ret_raw, uint32_t *ret
 	*ret_bytes = (uint32_t)(p - raw);
 	fitted = realloc(raw, *ret_bytes);
 	*ret_raw = fitted ? fitted : raw;
-	chunk_build_start(b, b->last, NULL, 0);
-	return 0;
+	return chunk_build_start(b, b->last, NULL, 0);
 }
 
 size_t chunk_stack_put(uint8_t *dst, const struct chunk_open *open, uint32_t depth, int64_t base)

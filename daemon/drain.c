@@ -210,19 +210,27 @@ static void sweep_session(struct drain *d, struct live *s, struct live_sweep *sw
 	d->now.events += sweep->events;
 }
 
+/* What is left in its rings is read at the next sweeps, as fast as the store takes it. */
 static void run_gone(struct drain *d, struct command *c)
 {
-	struct live_sweep sweep = {.last = true};
 	size_t i = find(d, c->session);
 	struct live *s;
 
 	if (i == d->sessions.count)
 		return;
 	s = d->sessions.at[i];
-	do
-		sweep_session(d, s, &sweep);
-	while (sweep.behind && s->fault == 0);
-	live_end(s, c->crashed ? SESSION_CRASHED : SESSION_ENDED, c->reason);
+	s->gone = true;
+	s->crashed = c->crashed;
+	s->end_reason = c->reason;
+	c->reason = NULL;
+}
+
+/* Its process is gone and its rings are empty. */
+static void end_session(struct drain *d, size_t i)
+{
+	struct live *s = d->sessions.at[i];
+
+	live_end(s, s->crashed ? SESSION_CRASHED : SESSION_ENDED);
 	d->sessions.at[i] = d->sessions.at[--d->sessions.count];
 	live_free(s);
 	commit(d);
@@ -297,11 +305,16 @@ static void sweep_all(struct drain *d)
 		return;
 	}
 	watch_clock(d);
-	for (i = 0; i < d->sessions.count; i++) {
-		sweep_session(d, d->sessions.at[i], &sweep);
+	for (i = d->sessions.count; i > 0; i--) {
+		struct live *s = d->sessions.at[i - 1];
+
+		sweep.last = s->gone;
+		sweep_session(d, s, &sweep);
 		fill = MAX(fill, sweep.fill_permille);
 		events = events || sweep.events > 0;
 		behind = behind || sweep.behind;
+		if (s->gone && (!sweep.behind || s->fault < 0))
+			end_session(d, i - 1);
 	}
 	d->now.sweeps++;
 	set_pace(d, fill, events, behind);
@@ -351,16 +364,19 @@ static struct command *wait_for_work(struct drain *d, bool *ret_stop)
 static void *drain_thread(void *userdata)
 {
 	struct drain *d = userdata;
+	unsigned last_sweeps = 0;
 	bool stop = false;
 
 	pthread_setname_np(pthread_self(), "drain");
 	while (!stop) {
 		run_commands(d, wait_for_work(d, &stop));
-		sweep_all(d);
-		if (stop)
-			commit(d);
-		else
-			commit_when_due(d);
+		do {
+			sweep_all(d);
+			if (stop)
+				commit(d);
+			else
+				commit_when_due(d);
+		} while (stop && d->pace_ns == 0 && ++last_sweeps < LAST_SWEEPS);
 		publish(d);
 	}
 	return NULL;

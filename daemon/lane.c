@@ -94,17 +94,19 @@ int lane_marker(struct live *s, struct lane *lane, uint32_t id, uint32_t *ret_en
 	int r;
 
 	id &= FPROF_ID_MASK;
-	if (lane->map[id] == 0) {
-		lane->map[id] = LANE_BAD;
-		if (memory_marker(&lane->memory->view, id, &copy) == 0) {
-			r = intern(s, &copy, &session_id);
-			if (r < 0)
-				return r;
-			lane->map[id] = session_id;
-			if (copy.kind != FPROF_MARKER_ZONE)
-				lane->map[id] |= LANE_SLOW;
-		}
-	}
 	*ret_entry = lane->map[id];
+	if (*ret_entry != 0)
+		return 0;
+	*ret_entry = LANE_BAD;
+	r = memory_marker(&lane->memory->view, id, &copy);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0) {
+		r = intern(s, &copy, &session_id);
+		if (r < 0)
+			return r;
+		*ret_entry = session_id | (copy.kind != FPROF_MARKER_ZONE ? LANE_SLOW : 0);
+	}
+	lane->map[id] = *ret_entry;
 	return 0;
 }

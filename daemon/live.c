@@ -351,27 +351,37 @@ static int settle_waiting(struct live *s, struct sweep_state *st)
 	return r;
 }
 
-/* Moves the main ring to the front and turns the others, so that shares are fair over sweeps. */
-static void arrange(struct live *s, const struct ring *first)
+static void reverse(struct ring **at, size_t count)
 {
-	size_t count = s->order.count, i, j = 0;
+	size_t i;
+
+	for (i = 0; i < count / 2; i++) {
+		struct ring *ring = at[i];
+
+		at[i] = at[count - 1 - i];
+		at[count - 1 - i] = ring;
+	}
+}
+
+/* Turns the rings by one more at each sweep, so that shares are fair, and moves the main one to the
+ * front. */
+static void arrange(struct live *s, struct ring *first)
+{
+	size_t count = s->order.count, j = 0;
 	struct ring **at = s->order.at;
 
 	if (count == 0)
 		return;
 	s->rotate = (s->rotate + 1) % (uint32_t)count;
-	for (i = 0; i < s->rotate; i++) { /* at most a few hundred pointers */
-		struct ring *ring = at[0];
-
-		memmove(at, at + 1, (count - 1) * sizeof(struct ring *));
-		at[count - 1] = ring;
-	}
+	reverse(at, s->rotate);
+	reverse(at + s->rotate, count - s->rotate);
+	reverse(at, count);
 	while (j < count && at[j] != first)
 		j++;
 	if (j == count)
 		return;
 	memmove(at + 1, at, j * sizeof(struct ring *));
-	at[0] = (struct ring *)first;
+	at[0] = first;
 }
 
 static int read_all(struct live *s, struct sweep_state *st, uint32_t fill_permille)
@@ -578,10 +588,8 @@ int live_flush(struct live *s)
 	return s->fault < 0 ? s->fault : r;
 }
 
-int live_end(struct live *s, enum session_state state, const char *reason)
+int live_end(struct live *s, enum session_state state)
 {
 	s->state = state;
-	free(s->end_reason);
-	s->end_reason = reason ? strdup(reason) : NULL;
 	return live_flush(s);
 }

@@ -23,7 +23,9 @@
 #define LIVE_BUF_WORDS	 8192u		/* copied at a time: 64 KiB */
 #define LIVE_RING_WORDS	 (512u * 1024)	/* a ring's share of a sweep */
 #define LIVE_SWEEP_WORDS (2048u * 1024) /* a session's */
-#define LIVE_LANES_MAX	 16u
+#define LIVE_BATCH_BYTES \
+	(8u * 1024 * 1024) /* a batch that large is committed before more is read */
+#define LIVE_LANES_MAX 16u
 
 struct live {
 	uint64_t id;
@@ -54,7 +56,9 @@ struct live {
 	int64_t now;	 /* of the last sweep */
 	uint32_t info_count;
 	int64_t swept_to; /* all rings have been read up to here */
-	int fault;	  /* 0, or why recording was given up */
+	bool gone;	  /* the process is: the owner's, live_end is to come */
+	bool crashed;
+	int fault; /* 0, or why recording was given up */
 	enum session_state state;
 	char *end_reason;
 };
@@ -88,8 +92,9 @@ void live_clock_step(struct live *s, uint64_t from, uint64_t to);
 /* Chunks, GPU rows, ledgers and the update: the batch is whole and consistent afterwards. */
 int live_flush(struct live *s);
 
-/* The process is gone and swept: what is open stays so in the last chunks' state. */
-int live_end(struct live *s, enum session_state state, const char *reason);
+/* The process is gone and swept (s->end_reason says how): what is open stays so in the last chunks'
+ * state. */
+int live_end(struct live *s, enum session_state state);
 
 static inline int64_t live_ticks(const struct live *s, uint64_t ticks)
 {

@@ -13,6 +13,11 @@
 
 #define FIBERS_MAX 4096u
 #define STEPS_MAX  4096u
+#define DEPTH_MIN  16u
+
+/* From so many parts on, columns of so many bytes are not kept. */
+#define PARTS_MANY    64u
+#define COLUMNS_LARGE 16384u
 
 void tracks_init(struct tracks *tracks)
 {
@@ -23,6 +28,7 @@ static void part_free(struct part *part)
 {
 	chunk_build_deinit(&part->b);
 	VEC_FREE(&part->steps);
+	free(part->stack);
 	free(part);
 }
 
@@ -205,11 +211,10 @@ int part_of(struct live *s, struct track *track, uint32_t lane, struct part **re
 	struct part *part = part_in_lane(track, lane);
 
 	if (!part) {
-		part = malloc(sizeof(*part)); /* its arrays stay untouched until used */
+		part = calloc(1, sizeof(*part));
 		if (!part)
 			return -ENOMEM;
-		memset(part, 0, offsetof(struct part, b));
-		chunk_build_init(&part->b);
+		s->tracks.part_count++;
 		part->b.last = INT64_MIN;
 		part->track = track;
 		part->lane = lane;
@@ -223,13 +228,27 @@ int part_of(struct live *s, struct track *track, uint32_t lane, struct part **re
 	return 0;
 }
 
-static void part_start(struct live *s, struct part *part, int64_t t)
+static int part_start(struct live *s, struct part *part, int64_t t)
 {
-	chunk_build_start(&part->b, t, part->stack, part->depth);
+	if (chunk_build_start(&part->b, t, part->stack, part->depth) < 0)
+		return -ENOMEM;
 	part->open = true;
 	part->leads = 0;
 	part->late = t < stream_closed(s->frames.streams.at[0]);
 	part->cut = frames_cut(s, part->track, t);
+	return 0;
+}
+
+/* Many tracks that are busy now and then must not keep large columns each. */
+static void give_back_columns(const struct live *s, struct part *part)
+{
+	int64_t last = part->b.last;
+
+	if (s->tracks.part_count < PARTS_MANY ||
+	    part->b.times_capacity + part->b.codes_capacity < COLUMNS_LARGE)
+		return;
+	chunk_build_deinit(&part->b);
+	part->b.last = last;
 }
 
 int part_finish(struct live *s, struct part *part)
@@ -256,7 +275,8 @@ int part_finish(struct live *s, struct part *part)
 	if (r < 0)
 		return r;
 	s->batch->chunks.at[s->batch->chunks.count++] = row;
-	s->batch->bytes += row.bytes;
+	s->batch->bytes += row.bytes + sizeof(row);
+	give_back_columns(s, part);
 	s->repaired[REPAIR_LATE_EVENT] += row.late;
 	part->track->leads += part->leads;
 	frames_count(s, part->track, row.t0, part->leads);
@@ -273,8 +293,11 @@ int part_ready(struct live *s, struct part *part, int64_t t, size_t payload)
 		if (r < 0)
 			return r;
 	}
-	if (!part->open)
-		part_start(s, part, t);
+	if (!part->open) {
+		r = part_start(s, part, t);
+		if (r < 0)
+			return r;
+	}
 	return chunk_build_room(&part->b, 1, payload);
 }
 
@@ -328,10 +351,27 @@ void part_prune_steps(struct part *part, int64_t t)
 	memmove(part->steps.at, part->steps.at + i, part->steps.count * sizeof(*part->steps.at));
 }
 
+int part_deepen(struct part *part)
+{
+	uint32_t capacity = MIN(MAX(part->capacity * 2, DEPTH_MIN), (uint32_t)CHUNK_DEPTH_MAX);
+	struct chunk_open *grown;
+
+	if (part->depth < part->capacity)
+		return 0;
+	grown = realloc(part->stack, (capacity + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	part->stack = grown;
+	part->capacity = capacity;
+	return 0;
+}
+
 int part_push(struct live *s, struct part *part, uint32_t marker, int64_t t)
 {
 	const struct marker *m = marker_table_at(&s->markers, marker);
 
+	if (part_deepen(part) < 0)
+		return -ENOMEM;
 	part->stack[part->depth].marker = marker;
 	part->stack[part->depth].begin = t;
 	part->depth++;
@@ -412,6 +452,7 @@ void tracks_collect(struct live *s)
 		*link = part->next;
 		unlink_from_track(part);
 		part_free(part);
+		s->tracks.part_count--;
 	}
 	for (i = 0; i < s->tracks.all.count; i++) {
 		struct track *track = s->tracks.all.at[i];

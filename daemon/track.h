@@ -35,7 +35,7 @@ struct part {
 	bool ended; /* nothing more comes from this lane */
 
 	/* open zones */
-	uint32_t depth;
+	uint32_t depth, capacity;
 	uint32_t over;	  /* zones open beyond CHUNK_DEPTH_MAX */
 	uint32_t unknown; /* zones open that a loss hides: their ends are no mistakes */
 	uint32_t waits;	  /* wait zones among the open ones */
@@ -50,7 +50,7 @@ struct part {
 	VEC(struct wait_step) steps;
 
 	struct chunk_builder b;
-	struct chunk_open stack[CHUNK_DEPTH_MAX + 1]; /* one more than is ever open: see words.c */
+	struct chunk_open *stack; /* capacity + 1 of them: see run_fast */
 };
 
 struct track {
@@ -78,6 +78,7 @@ struct track {
 struct tracks {
 	VEC(struct track *) all;
 	struct part *parts;
+	uint32_t part_count;
 	uint32_t next_id;
 	struct track *fibers[FIBER_HASH];
 	uint32_t fiber_count;
@@ -122,6 +123,8 @@ int part_truncate(struct live *s, struct part *part, int64_t t);
 /* Its thread or fiber says no more: zones are closed, its track ends with its last part. */
 int part_end(struct live *s, struct part *part, int64_t t);
 
+/* Makes room for one more open zone, CHUNK_DEPTH_MAX at most: 0 or -ENOMEM. */
+int part_deepen(struct part *part);
 /* The stack, one zone up or down, wait steps kept. The caller checked the depth. */
 int part_push(struct live *s, struct part *part, uint32_t marker, int64_t t);
 int part_pop_to(struct live *s, struct part *part, uint32_t depth, int64_t t);

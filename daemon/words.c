@@ -20,6 +20,8 @@
 
 #define AMBIGUOUS_TICKS (INT64_C(1) << FPROF_TIME_BITS)
 
+#define FAST_EVENTS_MIN 64u
+
 /* When an event can be placed. */
 enum when { WHEN_NOW, WHEN_LATER, WHEN_NEVER };
 
@@ -127,7 +129,8 @@ static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *wor
 	uint8_t *tags = b->tags;
 	uint64_t now = start + (uint64_t)ring->base, last = start + (uint64_t)b->last;
 	uint64_t end = start + (uint64_t)stop;
-	uint32_t depth = part->depth, tag = b->tag, n = b->events, no_next = part->waits;
+	uint32_t capacity = part->capacity, depth = part->depth, tag = b->tag, n = b->events,
+		 no_next = part->waits;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
@@ -136,8 +139,7 @@ static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *wor
 		uint32_t marker = map[fprof_word_id(word)], kind = fprof_word_kind(word);
 		uint32_t begin = kind == FPROF_WORD_BEGIN, code = CHUNK_NEXT, size;
 		uint32_t top = depth - (depth > 0);
-		bool fits =
-			begin ? depth < CHUNK_DEPTH_MAX : depth > 0 && stack[top].marker == marker;
+		bool fits = begin ? depth < capacity : depth > 0 && stack[top].marker == marker;
 
 		if (FPROF_UNLIKELY(marker - 1 >= LANE_SLOW - 1 || t >= end))
 			break;
@@ -183,9 +185,11 @@ static int take_fast(struct live *s, struct ring *ring, const uint64_t *words, s
 	int r;
 
 	*ret_taken = 0;
-	if (!part || !part->open || part->over > 0 || ring->base < ring->floor ||
+	if (!part || !part->open || part->over > 0 || !part->stack || ring->base < ring->floor ||
 	    part->b.last > ring->base || chunk_build_bytes(&part->b) >= CHUNK_BYTES_MAX)
 		return 0;
+	/* a part that has few events gets little room */
+	count = MIN(count, (size_t)MAX(part->b.events, FAST_EVENTS_MIN));
 	r = chunk_build_room(&part->b, count, count * PAYLOAD_NEXT);
 	if (r < 0)
 		return r;
@@ -501,7 +505,7 @@ int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 	if (ring->part)
 		part_recut(s, ring->part);
 	while (!ring->abandoned) {
-		if (limits->share == 0) {
+		if (limits->share == 0 || s->batch->bytes >= LIVE_BATCH_BYTES) {
 			*ret_state = WORDS_BEHIND;
 			return 0;
 		}
