@@ -21,9 +21,10 @@
  *returns. No call blocks, takes a lock or starts a thread. A thread's first event (and the
  *process's first one, more so) sets up its memory: some tenths of a millisecond, a few system
  *calls.
- * - Nothing returns an error. What cannot be recorded (no daemon, a full table, a NULL name) is
- *left out; what is lost that way is counted, and the daemon shows the counts. Without a daemon
- *everything is skipped, and the library looks for one at most once a second.
+ * - Nothing returns an error, and errno stays as it is. What cannot be recorded (no daemon, a full
+ *table, a NULL name) is left out; what is lost that way is counted, and the daemon shows the
+ *counts. Without a daemon everything is skipped, and the library looks for one at most once a
+ *second.
  * - Strings are copied before a call returns; static markers hold theirs for as long as their code
  *is loaded. They may hold any bytes; the daemon shows what is no UTF-8 as U+FFFD. Names are cut at
  *   1,023 bytes, texts and messages at 1,024, thread names at 127; each cut is counted.

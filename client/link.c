@@ -391,4 +391,7 @@ void link_bye(struct session *s)
 	s->link.state = LINK_OVER;
 	if (owned_fd_valid(&s->kin.socket))
 		send(s->kin.socket.fd, &bye, sizeof(bye), MSG_DONTWAIT | MSG_NOSIGNAL);
+	/* A plugin's copy of this library may be loaded and unloaded many times. */
+	owned_fd_close(&s->kin.socket);
+	owned_fd_close(&s->kin.memfd);
 }

@@ -13,6 +13,8 @@
  * and closes its copy of the parent's descriptors. The wiped mapping itself stays, for signal
  * handlers of the child that found it.
  *
+ * errno is the game's: whoever makes system calls here puts it back.
+ *
  * Gates: `closed` of every writer follows session->closed. Writers are never unmapped, so anybody
  * may set them.
  */
@@ -150,11 +152,12 @@ static struct session *session_make(struct session *old)
 {
 	uint32_t second = session_second();
 	struct session *made = NULL, *seen = old;
-	int r;
+	int error = errno, r;
 
 	if (second < FPROF_LOAD_RELAXED(&retry_second))
 		return NULL;
 	r = session_new(old, &made);
+	errno = error;
 	if (r < 0) {
 		FPROF_STORE_RELAXED(&retry_second, second + RETRY_S);
 		note(NOTE_ERROR, "cannot make the memory to record to", NULL, -r);
@@ -163,10 +166,12 @@ static struct session *session_make(struct session *old)
 	if (!__atomic_compare_exchange_n(&current, &seen, made, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		session_free(made);
+		errno = error;
 		return seen;
 	}
 	if (old)
 		session_disown(old);
+	errno = error;
 	session_gates(made);
 	session_poll(made);
 	return made;
@@ -245,6 +250,7 @@ void session_gates(struct session *s)
 
 void session_poll(struct session *s)
 {
+	int error = errno;
 	bool changed;
 
 	if (__atomic_exchange_n(&s->link.busy, 1u, __ATOMIC_ACQUIRE))
@@ -253,6 +259,7 @@ void session_poll(struct session *s)
 	if (changed)
 		session_gates(s);
 	FPROF_STORE_RELEASE(&s->link.busy, 0u);
+	errno = error;
 }
 
 void fprof_recording(bool on)

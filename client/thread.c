@@ -134,6 +134,7 @@ static void populate(struct session *s, struct fprof_writer *w)
 	const uint64_t bytes = (uint64_t)s->head->ring_words * sizeof(uint64_t);
 	struct fprof_slot *slot = w->slot;
 	uint64_t begin;
+	int error = errno;
 
 	if (w->client[0])
 		return;
@@ -145,6 +146,7 @@ static void populate(struct session *s, struct fprof_writer *w)
 	owner_begin(slot);
 	FPROF_STORE_RELAXED(&slot->populate_ns, monotonic_ns() - begin);
 	owner_end(slot);
+	errno = error;
 }
 
 void thread_mode(struct session *s, struct fprof_writer *w)
@@ -256,8 +258,9 @@ void thread_key_drop(void)
 static struct fprof_writer *thread_register(struct session *s)
 {
 	struct fprof_writer *w;
-	int slot = slot_claim(s);
+	int error = errno, slot = slot_claim(s);
 
+	errno = error;
 	if (slot < 0)
 		return NULL;
 	w = &s->writers[slot];
@@ -269,6 +272,7 @@ static struct fprof_writer *thread_register(struct session *s)
 	w->mode = WRITER_IDLE;
 	thread_mode(s, w);
 	end_notify(w);
+	errno = error;
 	return w;
 }
 

@@ -456,6 +456,28 @@ static void goodbye_at_exit(void)
 }
 CHILD_TEST(goodbye_at_exit)
 
+/* What makes system calls inside leaves errno to the game. */
+static void errno_is_the_games(void)
+{
+	struct fake_daemon d;
+
+	fake_init(&d);
+	errno = ENOTTY;
+	zone();
+	CHECK_EQUAL(errno, ENOTTY);
+	fprof_frame_mark();
+	CHECK_EQUAL(errno, ENOTTY);
+	fake_listen(&d);
+	CHECK(frames_until(came, &d, 3000));
+	errno = ENOTTY;
+	fprof_frame_mark();
+	fake_answer(&d, -EBUSY, "no", -1);
+	fprof_frame_mark();
+	CHECK_EQUAL(errno, ENOTTY);
+	fake_deinit(&d);
+}
+CHILD_TEST(errno_is_the_games)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,6 +501,7 @@ int main(void)
 		CHILD_UNIT(socket_path_too_long),
 		CHILD_UNIT(game_closes_all_its_descriptors),
 		CHILD_UNIT(goodbye_at_exit),
+		CHILD_UNIT(errno_is_the_games),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

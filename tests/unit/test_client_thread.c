@@ -44,7 +44,7 @@ static uint32_t serial_in_ring(void)
 	CHECK_EQUAL(w->slot->state, FPROF_SLOT_LIVE);
 	CHECK_EQUAL(w->slot->tid, syscall(SYS_gettid));
 	CHECK_EQUAL(w->slot->serial, at[1] >> 32);
-	CHECK(s->claimed[w->index] == 1);
+	CHECK_EQUAL(FPROF_LOAD_RELAXED(&s->claimed[w->index]), 1);
 	return (uint32_t)(at[1] >> 32);
 }
 

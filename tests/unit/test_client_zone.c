@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "client/fprof.h"
+#include "client/origin.h"
 #include "client_child.h"
 #include "client_ring.h"
 
@@ -499,6 +500,47 @@ static void gpu_events(void)
 }
 CHILD_TEST(gpu_events)
 
+static void wait_zones_say_what_for(void)
+{
+	static const uint8_t kinds[] = {FPROF_MARKER_WAIT_GPU, FPROF_MARKER_WAIT_PRESENT,
+					FPROF_MARKER_WAIT_CAP};
+	struct memory_view view;
+	struct marker_copy copy;
+	uint32_t i;
+
+	{
+		FPROF_WAIT_GPU("fence");
+		FPROF_WAIT_PRESENT("present");
+		FPROF_WAIT_CAP("cap");
+	}
+	CHECK_TEXT(ring(), "fence(present(cap(cap)present)fence)");
+	view = own_view();
+	for (i = 0; i < 3; i++) {
+		CHECK_EQUAL(memory_marker(&view, i + 1, &copy), 0);
+		CHECK_EQUAL(copy.kind, kinds[i]);
+		CHECK_EQUAL(copy.level, FPROF_LEVEL_LANDMARK);
+	}
+}
+CHILD_TEST(wait_zones_say_what_for)
+
+/* The hook's marks and the game's count apart; the game's number the frames once there are any. */
+static void marks_of_the_hook_count_apart(void)
+{
+	struct ring_events e;
+
+	client_mark(FPROF_ORIGIN_HOOK);
+	client_mark(FPROF_ORIGIN_HOOK);
+	CHECK_EQUAL(fprof_frame_number(), 3);
+	fprof_frame_mark();
+	CHECK_EQUAL(fprof_frame_number(), 2);
+	client_mark(FPROF_ORIGIN_HOOK);
+	e = own_events();
+	CHECK_EQUAL(event_word(&e, last_of(&e, FPROF_EXT_MARK), 1),
+		    (uint64_t)FPROF_ORIGIN_HOOK << 32);
+	CHECK_EQUAL(event_word(&e, last_of(&e, FPROF_EXT_MARK), 2), 3);
+}
+CHILD_TEST(marks_of_the_hook_count_apart)
+
 static void fiber_segments_are_numbered(void)
 {
 	static struct fprof_fiber one = FPROF_FIBER_INIT(11, "one"),
@@ -570,6 +612,8 @@ int main(void)
 		CHILD_UNIT(marks_of_another_thread_are_not_obeyed),
 		CHILD_UNIT(the_main_stream_outlives_its_thread),
 		CHILD_UNIT(gpu_events),
+		CHILD_UNIT(wait_zones_say_what_for),
+		CHILD_UNIT(marks_of_the_hook_count_apart),
 		CHILD_UNIT(fiber_segments_are_numbered),
 		CHILD_UNIT(same_events_without_a_counter_clock),
 	};
