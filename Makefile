@@ -110,8 +110,12 @@ $(B)/daemon/assets.o: $(WEB_SRC) docs/openapi.yaml schema.sql tools/embed.sh Mak
 	$(Q)sh tools/embed.sh $(B)/daemon/assets.c $(WEB_SRC) docs/openapi.yaml schema.sql
 	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) -c -o $@ $(B)/daemon/assets.c
 
-# Unit tests: one program a file, linked with everything but the mains; those of the client library
-# see its inside instead.
+# What tests, fuzzers and benches link: the daemon without its main.
+$(B)/libfprofd.a: $(DAEMON_LIB) $(SHM_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Unit tests: one program a file; those of the client library see its inside instead.
 units: $(UNIT_BIN)
 
 $(B)/tests/unit/test_client_%: tests/unit/test_client_%.c $(CLIENT_OBJ)
@@ -119,11 +123,10 @@ $(B)/tests/unit/test_client_%: tests/unit/test_client_%.c $(CLIENT_OBJ)
 	$(call say,TEST,$@)
 	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(CLIENT_OBJ) $(LDFLAGS) -lcmocka -lpthread -ldl -lm
 
-$(B)/tests/unit/%: tests/unit/%.c $(DAEMON_LIB) $(SHM_OBJ) $(B)/libfprof.a
+$(B)/tests/unit/%: tests/unit/%.c $(B)/libfprofd.a $(B)/libfprof.a
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
-	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(DAEMON_LIB) $(SHM_OBJ) $(B)/libfprof.a $(LDFLAGS) -lcmocka \
-		$(DAEMON_LIBS) -ldl
+	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(B)/libfprofd.a $(B)/libfprof.a $(LDFLAGS) -lcmocka $(DAEMON_LIBS) -ldl
 
 $(B)/tests/unit/%: tests/unit/%.cpp $(B)/libfprof.a
 	@mkdir -p $(@D)

@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.." || exit 1
 MAKE=${MAKE:-make}
 JOBS=${JOBS:-2}
 export B=${B:-build}
-export FPROF_BUILD=$PWD/$B
+FPROF_BUILD=$(realpath -m "$B")
+export FPROF_BUILD
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export PATH=$PATH:/usr/games
 unset FPROF_SOCKET FPROF_URL FPROF_TOKEN FPROF_NAME FPROF_CLOCK FPROF_LOOP MAKEFLAGS MFLAGS MAKELEVEL

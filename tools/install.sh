@@ -59,6 +59,9 @@ done
 for unit in systemd/system/*; do
 	[ ! -f "$unit" ] || fill "$unit" "$UNITDIR/system/$(basename "$unit")"
 done
+for kind in sysusers.d tmpfiles.d; do
+	put 644 "systemd/$kind/fprofd.conf" "$PREFIX/lib/$kind/fprofd.conf"
+done
 for page in README.md LICENSE docs/design.md docs/openapi.yaml schema.sql docs/guide/*.md; do
 	[ ! -f "$page" ] || put 644 "$page" "$DOCDIR/$(basename "$page")"
 done

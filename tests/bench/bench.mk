@@ -11,10 +11,10 @@ $(B)/tests/bench/bench_zone: tests/bench/bench_zone.c $(B)/libfprof.so
 	$(call say,BENCH,$@)
 	$(Q)$(COMPILE) -o $@ $< -L$(B) -lfprof -Wl,-rpath,$(abspath $(B)) $(LDFLAGS) -lpthread -lm
 
-$(B)/tests/bench/bench_drain: tests/bench/bench_drain.c $(DAEMON_LIB) $(SHM_OBJ)
+$(B)/tests/bench/bench_drain: tests/bench/bench_drain.c $(B)/libfprofd.a
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
-	$(Q)$(COMPILE) -o $@ $< $(DAEMON_LIB) $(SHM_OBJ) $(LDFLAGS) $(DAEMON_LIBS)
+	$(Q)$(COMPILE) -o $@ $< $(B)/libfprofd.a $(LDFLAGS) $(DAEMON_LIBS)
 
 $(B)/tests/bench/game_zones: examples/game.c tests/bench/zones_only.h $(B)/libfprof.so
 	@mkdir -p $(@D)

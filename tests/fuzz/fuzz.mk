@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Fuzzers: clang's libFuzzer with the address and undefined sanitizers. Every fuzz_*.c is one input; it is
-# linked with the whole daemon but its main, in objects of its own.
+# linked with the daemon's modules, in objects of its own.
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(B)/%)
@@ -16,7 +16,11 @@ $(B)/fuzz/%.o: %.c Makefile | packages
 	$(call say,FUZZCC,$<)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(B)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJ)
+$(B)/fuzz/libfprofd.a: $(FUZZ_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/fuzz/libfprofd.a
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer -MMD -MP -o $@ $< $(FUZZ_OBJ) $(LDFLAGS) $(DAEMON_LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/fuzz/libfprofd.a $(LDFLAGS) $(DAEMON_LIBS)

@@ -5,7 +5,7 @@
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 1
-B=build/asan
+B=${B:-build}/asan
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
@@ -34,7 +34,7 @@ for program in "$B"/tests/unit/test_*; do
 	run "$(basename "$program")" "$program"
 done
 for file in tests/api/*.test.mjs; do
-	[ ! -e "$file" ] || FPROF_BUILD=$PWD/$B FPROF_SANITIZED=1 run "$(basename "$file")" \
+	[ ! -e "$file" ] || FPROF_BUILD=$(realpath "$B") FPROF_SANITIZED=1 run "$(basename "$file")" \
 		node --test --test-reporter=./tests/reporter.mjs "$file"
 done
 exit "$failed"
