@@ -13,7 +13,8 @@ import { BUILD, DOOM, ROOT, WAD, World } from './world.mjs';
 
 const FRAMES = 1281;
 const world = new World();
-const skip = existsSync(DOOM) && existsSync(WAD) ? false : 'chocolate-doom and freedoom are not installed';
+const skip = process.env.FPROF_SANITIZED ? 'a sanitized hook cannot be loaded into a game that is not'
+	: existsSync(DOOM) && existsSync(WAD) ? false : 'chocolate-doom and freedoom are not installed';
 const counter = path.join(world.dir, 'presents.so');
 const counted = path.join(world.dir, 'presents');
 

@@ -138,11 +138,22 @@ export class World {
 		});
 	}
 
+	/** Ends everything. A daemon that is still there has to end in order: a sanitizer speaks then. */
 	async close() {
+		const { daemon } = this;
+		let end = { code: 0 };
+		if (daemon && this.children.has(daemon)) {
+			daemon.kill('SIGTERM');
+			const timer = setTimeout(() => daemon.kill('SIGABRT'), DEADLINE_MS);
+			end = await daemon.done;
+			clearTimeout(timer);
+		}
 		for (const child of this.children)
 			child.kill('SIGKILL');
 		await Promise.all([...this.children].map((child) => child.done));
 		rmSync(this.dir, { recursive: true, force: true });
+		if (end.code !== 0)
+			throw new Error(`fprofd ended with ${end.code ?? end.signal}: ${end.text}`);
 	}
 }
 
