@@ -16,9 +16,9 @@ uint64_t notify_watchdog_ns(void);
 
 /*
  * The listening SOCK_SEQPACKET Unix socket that the manager passed, made close-on-exec and
- * nonblocking; -ENOENT: none was passed. Others that were passed are closed, and that is said in the
- * log. -EINVAL when sockets were passed and none is of this kind (said). Clears the variables: a
- * child does not take them for its own.
+ * nonblocking; -ENOENT: none was passed. Others that were passed are closed, and that is said in
+ * the log. -EINVAL when sockets were passed and none is of this kind (said). Clears the variables:
+ * a child does not take them for its own.
  */
 int notify_listen_fd(void);
 

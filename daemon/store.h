@@ -32,7 +32,8 @@ void store_free(struct store *store);
  * caller that sees more than STORE_QUEUE_BYTES should slow down (the queue never refuses). */
 #define STORE_QUEUE_BYTES (16u * 1024u * 1024u)
 uint64_t store_submit(struct store *store, struct batch *batch);
-/* Waits until all that was submitted before is committed, and a store_retry is done. Tests and shutdown. */
+/* Waits until all that was submitted before is committed, and a store_retry is done. Tests and
+ * shutdown. */
 void store_flush(struct store *store);
 
 /* The next session id; never reused within a state directory. Any thread. */
