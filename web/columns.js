@@ -74,7 +74,7 @@ const SCALES_MS = [1, 2, 5, 10, 20, 40, 80, 150, 300, 600, 1200, 2500, 5000, 100
  */
 export function scaleFor(p95, before) {
 	const need = p95 * 1.33;
-	if (before && need <= before && need > before / 5)
+	if (before && need <= before && need > before / 3)
 		return before;
 	const ms = SCALES_MS.find((scale) => scale * 1e6 >= need) ?? SCALES_MS[SCALES_MS.length - 1];
 	return ms * 1e6;

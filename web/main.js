@@ -44,6 +44,7 @@ const VIEWS = [
 	[['session', 'status'], () => diagnostics.draw()],
 	[['sessions', 'connection'], drawWelcome],
 	[['frames', 'strip', 'selection', 'held', 'palette', 'session'], () => strip.draw()],
+	[['numbers', 'held'], () => strip.showTip()],
 	[['frames', 'held', 'session'], () => framesTable.draw()],
 	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],
 	[['detail', 'selection', 'zoom', 'palette'], () => timeline.draw()],
@@ -86,7 +87,7 @@ function drawNotes() {
 		: 'No frame yet.');
 	const live = session?.state === 'live';
 	const hold = byId('hold', HTMLButtonElement);
-	setText(hold, held ? 'Held: show the newest' : live ? 'Following the newest' : 'Showing the newest');
+	setText(hold, held ? 'Held: show newest' : live ? 'Following newest' : 'Showing newest');
 	hold.setAttribute('aria-pressed', String(Boolean(held)));
 	setText(byId('timeline-note', HTMLElement), timelineNote(detail));
 	setText(byId('timeline-hint', HTMLElement), timelineHint());

@@ -15,6 +15,7 @@ import { hideTip, showTip } from './tip.js';
 
 const BUDGETS_MS = [1000 / 60, 1000 / 30];
 const TOP = 16; // room for the mark of a cut column
+const LABEL = 14; // the height of a label
 const BOTTOM = 16; // room for frame numbers
 const FLAG_EVICTED = flagBit('events_evicted');
 
@@ -31,6 +32,8 @@ export class Strip {
 		this.fixed = 0;
 		/** Where a drag began: a frame; 0: none. */
 		this.dragFrom = 0;
+		/** @type {PointerEvent|null} where the pointer is, while it is over the strip */
+		this.pointer = null;
 		this.columns = columnsOf(model.shown, 1, 1, 1);
 		this.first = 1;
 		this.last = 1;
@@ -50,7 +53,10 @@ export class Strip {
 		canvas.addEventListener('pointermove', (event) => this.move(event));
 		canvas.addEventListener('pointerup', (event) => this.release(event));
 		canvas.addEventListener('pointercancel', () => { this.dragFrom = 0; });
-		canvas.addEventListener('pointerleave', hideTip);
+		canvas.addEventListener('pointerleave', () => {
+			this.pointer = null;
+			hideTip();
+		});
 	}
 
 	/** The worst frame of the column under the pointer; 0: none. @param {PointerEvent} event */
@@ -77,13 +83,21 @@ export class Strip {
 	/** @param {PointerEvent} event */
 	move(event) {
 		const frame = this.frameAt(event);
-		if (!frame) {
-			hideTip();
-			return;
-		}
-		if (this.dragFrom && frame !== this.dragFrom)
+		this.pointer = event;
+		if (frame && this.dragFrom && frame !== this.dragFrom)
 			this.model.setRange(this.dragFrom, frame);
-		showTip(this.tipOf(frame), event.clientX, event.clientY);
+		this.showTip();
+	}
+
+	/** Says what is under the pointer; to be called again when frames moved under it. */
+	showTip() {
+		if (!this.pointer)
+			return;
+		const frame = this.frameAt(this.pointer);
+		if (frame)
+			showTip(this.tipOf(frame), this.pointer.clientX, this.pointer.clientY);
+		else
+			hideTip();
 	}
 
 	/** @param {PointerEvent} event */
@@ -214,22 +228,25 @@ export class Strip {
 		const colours = palette();
 		context.font = '11px system-ui, sans-serif';
 		context.textBaseline = 'middle';
+		let free = plot.base - LABEL / 2; // the lowest place for the next label
 		BUDGETS_MS.forEach((ms, index) => {
-			const over = ms * 1e6 > this.scale;
-			const label = over ? `${ms.toFixed(1)} ms ↑` : `${ms.toFixed(1)} ms`;
-			const y = over ? plot.top - 8 : plot.base - this.heightOf(plot, ms * 1e6);
-			const x = over ? 4 + index * 62 : 4;
-			if (!over) {
-				context.strokeStyle = colours.text;
-				context.lineWidth = 1;
-				context.setLineDash(index ? [2, 4] : [6, 4]);
-				context.beginPath();
-				context.moveTo(0, Math.round(y) + 0.5);
-				context.lineTo(plot.width, Math.round(y) + 0.5);
-				context.stroke();
-				context.setLineDash([]);
+			if (ms * 1e6 > this.scale) {
+				this.label(context, `${ms.toFixed(1)} ms ↑`, 4 + index * 62, plot.top - 8);
+				return;
 			}
-			this.label(context, label, x, y);
+			const y = plot.base - this.heightOf(plot, ms * 1e6);
+			context.strokeStyle = colours.text;
+			context.lineWidth = 1;
+			context.setLineDash(index ? [2, 4] : [6, 4]);
+			context.beginPath();
+			context.moveTo(0, Math.round(y) + 0.5);
+			context.lineTo(plot.width, Math.round(y) + 0.5);
+			context.stroke();
+			context.setLineDash([]);
+			if (y > free)
+				return;
+			this.label(context, `${ms.toFixed(1)} ms`, 4, y);
+			free = y - LABEL;
 		});
 	}
 
@@ -239,7 +256,7 @@ export class Strip {
 		const wide = context.measureText(text).width;
 		context.fillStyle = colours.page;
 		context.globalAlpha = 0.85;
-		context.fillRect(x - 3, y - 7, wide + 6, 14);
+		context.fillRect(x - 3, y - LABEL / 2, wide + 6, LABEL);
 		context.globalAlpha = 1;
 		context.fillStyle = colours.text;
 		context.fillText(text, x, y);

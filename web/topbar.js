@@ -39,7 +39,7 @@ export class TopBar {
 		const streams = /** @type {string[]} */ (session?.streams ?? ['main']);
 		const options = sessions.map((one) => {
 			const { glyph, text } = sessionState(one.state);
-			return [String(one.id), `${glyph} ${text}: ${one.name ?? 'unnamed'} #${one.id} (pid ${one.pid})`];
+			return [String(one.id), `${glyph} ${text}: ${one.name ?? 'unnamed'} #${one.id}`];
 		});
 		fillSelect(this.picker, options.length ? options : [['', 'no session yet']], String(session?.id ?? ''));
 		this.picker.disabled = !options.length;

@@ -102,7 +102,7 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 			(await world.api('/sessions')).sessions.find((one) => one.name === 'chocolate-doom' && one.state !== 'live'));
 		assert.equal(session.frames_total, DOOM_FRAMES);
 		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(DOOM_FRAMES));
-		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom #\d+ \(pid \d+\)$/);
+		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom #\d+$/);
 		assert.equal(await text('#kept'), `${count(session.frames_retained)} of ${count(DOOM_FRAMES)}`);
 	});
 
@@ -205,7 +205,7 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 			(await world.api('/sessions')).sessions.find((one) => one.state === 'live' && one.frames_total > 20));
 		await page.waitForFunction((id) => [...document.querySelectorAll('#session option')].some((one) => one.value === id), String(live.id));
 		await page.selectOption('#session', String(live.id));
-		await page.waitForFunction(() => document.getElementById('hold').textContent === 'Following the newest');
+		await page.waitForFunction(() => document.getElementById('hold').textContent === 'Following newest');
 		const newest = () => page.evaluate(() => Number(document.getElementById('strip').getAttribute('aria-valuemax')));
 		await page.locator('#strip').focus();
 		await page.keyboard.press('End');
