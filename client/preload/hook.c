@@ -147,17 +147,13 @@ static struct pool_entry pool[POOL_SIZE];
 		return hook_call(entry->hook, entry->real, HOOK_ARGUMENTS); \
 	}
 #define THUNK_ENTRY(row, column) thunk_##row##_##column,
-#define ROW(X, row)		 X(row, 0) X(row, 1) X(row, 2) X(row, 3) X(row, 4) X(row, 5) X(row, 6) X(row, 7)
-#define ROWS(X)                                                                              \
-	ROW(X, 0)                                                                            \
-	ROW(X, 1)                                                                            \
-	ROW(X, 2)                                                                            \
-	ROW(X, 3)                                                                            \
-	ROW(X, 4)                                                                            \
-	ROW(X, 5)                                                                            \
-	ROW(X, 6)                                                                            \
-	ROW(X, 7) ROW(X, 8) ROW(X, 9) ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) ROW(X, 14) \
-		ROW(X, 15)
+/* clang-format off */
+#define ROW(X, row) \
+	X(row, 0) X(row, 1) X(row, 2) X(row, 3) X(row, 4) X(row, 5) X(row, 6) X(row, 7)
+#define ROWS(X) \
+	ROW(X, 0) ROW(X, 1) ROW(X, 2) ROW(X, 3) ROW(X, 4) ROW(X, 5) ROW(X, 6) ROW(X, 7) \
+	ROW(X, 8) ROW(X, 9) ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) ROW(X, 14) ROW(X, 15)
+/* clang-format on */
 
 ROWS(THUNK)
 static const hook_fn thunks[POOL_SIZE] = {ROWS(THUNK_ENTRY)};

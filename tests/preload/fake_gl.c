@@ -64,14 +64,14 @@ unsigned eglSwapBuffersWithDamageKHR(void *display, void *surface, const int *re
 		return 0x##n + 1;                              \
 	}
 #define MANY_NAME(n) many_##n,
-#define MANY_ROW(M, r)                                                                          \
-	M(r##0)                                                                                 \
-	M(r##1) M(r##2) M(r##3) M(r##4) M(r##5) M(r##6) M(r##7) M(r##8) M(r##9) M(r##a) M(r##b) \
-		M(r##c) M(r##d) M(r##e) M(r##f)
-#define MANY_ROWS(M)                                                                              \
-	MANY_ROW(M, 0)                                                                            \
-	MANY_ROW(M, 1) MANY_ROW(M, 2) MANY_ROW(M, 3) MANY_ROW(M, 4) MANY_ROW(M, 5) MANY_ROW(M, 6) \
-		MANY_ROW(M, 7) MANY_ROW(M, 8) MANY_ROW(M, 9)
+/* clang-format off */
+#define MANY_ROW(M, r) \
+	M(r##0) M(r##1) M(r##2) M(r##3) M(r##4) M(r##5) M(r##6) M(r##7) \
+	M(r##8) M(r##9) M(r##a) M(r##b) M(r##c) M(r##d) M(r##e) M(r##f)
+#define MANY_ROWS(M) \
+	MANY_ROW(M, 0) MANY_ROW(M, 1) MANY_ROW(M, 2) MANY_ROW(M, 3) MANY_ROW(M, 4) \
+	MANY_ROW(M, 5) MANY_ROW(M, 6) MANY_ROW(M, 7) MANY_ROW(M, 8) MANY_ROW(M, 9)
+/* clang-format on */
 
 MANY_ROWS(MANY)
 static unsigned (*const many[])(void *, void *) = {MANY_ROWS(MANY_NAME)};
