@@ -170,11 +170,16 @@ static void check_wrap(uint32_t bits)
 	gpu_submit(gpu, QUEUE, 0, 1, 1, at);
 	/* 20 ticks before the wrap to 30 after it; garbage above the valid bits is ignored */
 	assert_true(put(gpu, 1, 1, (period - 20) | garbage, 30));
+	/* between the pairs, after the first wrap */
+	gpu_submit(gpu, QUEUE, 0, 2, 2, base + (int64_t)period);
+	assert_true(put(gpu, 2, 2, 400, 600));
 	batch = flush(gpu, false);
-	assert_int_equal(batch->gpu_spans.count, 1);
+	assert_int_equal(batch->gpu_spans.count, 2);
 	assert_int_equal(batch->gpu_spans.at[0].begin_ns, at + 3);
 	assert_int_equal(batch->gpu_spans.at[0].end_ns, at + 53);
 	expect_row(&batch->frame_gpus.at[0], 1, 50, 50, 1, 0, false);
+	assert_int_equal(batch->gpu_spans.at[1].begin_ns, base + (int64_t)period + 500);
+	assert_int_equal(batch->gpu_spans.at[1].end_ns, base + (int64_t)period + 700);
 	/* an end before the begin is no wrap */
 	assert_false(put(gpu, 1, 1, 1000, 990));
 	batch_free(batch);
