@@ -172,6 +172,7 @@ static UNUSED void add_frame(struct batch *b, uint64_t session, uint32_t stream,
 /* A chunk being made: an event by its code and time; see chunk.h for arguments. */
 struct maker {
 	struct chunk_builder builder;
+	struct chunk_open carried[4];
 	uint64_t session;
 	uint32_t track, lane;
 };
@@ -188,9 +189,14 @@ static UNUSED struct maker *maker_new(uint64_t session, uint32_t track, uint32_t
 	return m;
 }
 
+/* Before the first event. */
 static UNUSED void make_carried(struct maker *m, uint32_t marker, int64_t begin)
 {
-	m->builder.carried[m->builder.depth_in++] = (struct chunk_open){marker, begin};
+	uint32_t depth = m->builder.depth_in;
+
+	m->carried[depth] = (struct chunk_open){marker, begin};
+	chunk_build_start(&m->builder, m->builder.t0, m->carried, depth + 1);
+	assert_int_equal(m->builder.depth_in, depth + 1);
 }
 
 static UNUSED void make_event(struct maker *m, int64_t t, uint32_t code)
@@ -252,7 +258,7 @@ static UNUSED struct chunk_row *make_chunk(struct maker *m, struct batch *b)
 	return &b->chunks.at[b->chunks.count - 1];
 }
 
-/* zones leaf zones that fill [t0, t1), not well compressible. */
+/* zones leaf zones within [t0, t1), not well compressible. */
 static UNUSED void add_zones(struct batch *b, uint64_t session, uint32_t track, int64_t t0,
 			     int64_t t1, unsigned zones)
 {
@@ -264,9 +270,16 @@ static UNUSED void add_zones(struct batch *b, uint64_t session, uint32_t track, 
 	for (i = 0; i < zones; i++) {
 		noise = noise * 1664525u + 1013904223u;
 		make_begin(m, t0 + i * step, 1 + noise % 50);
-		make_end(m, t0 + i * step + step / 2 + (int64_t)((noise >> 16) % 64));
+		make_end(m, t0 + i * step + step / 2 + (int64_t)(noise >> 16) % (step / 4 + 1));
 	}
 	make_chunk(m, b);
+}
+
+/* 10,000 zones in the i-th stretch of time: some 50 KB as stored. */
+static UNUSED void add_many_zones(struct batch *b, uint64_t session, uint32_t track, int i)
+{
+	add_zones(b, session, track, i * INT64_C(100000000), (i + 1) * INT64_C(100000000) - 1,
+		  10000);
 }
 
 /* A session with a track, a main stream and the names of markers 1..4. */

@@ -235,7 +235,7 @@ static void the_budget_holds_under_load(void **state)
 		struct batch *b = must(batch_new());
 
 		/* No frame mark at all: bytes alone bound it. */
-		add_zones(b, 1, 1, (int64_t)i * 1000000, (int64_t)i * 1000000 + 999999, 10000);
+		add_many_zones(b, 1, 1, i);
 		submit(f, b);
 		store_health(f->store, &health);
 		assert_true(health.used_bytes <= budget + slack);
@@ -245,7 +245,7 @@ static void the_budget_holds_under_load(void **state)
 	assert_true(health.evicted_chunks > 100);
 	assert_true(ask(f->history_db, "SELECT sum(length(data)) FROM chunks") > 5 << 20);
 	assert_true(ask(f->history_db, "SELECT evicted_before_ticks FROM session_totals") >
-		    100 * 1000000);
+		    100 * INT64_C(100000000));
 	assert_sound(f->history_db);
 }
 
@@ -264,7 +264,7 @@ static void one_session_has_its_own_bound(void **state)
 
 		if (i == 0)
 			add_zones(b, 2, 1, 0, 999999, 1000);
-		add_zones(b, 1, 1, (int64_t)i * 1000000, (int64_t)i * 1000000 + 999999, 10000);
+		add_many_zones(b, 1, 1, i);
 		store_submit(f->store, b);
 	}
 	store_flush(f->store);
@@ -295,7 +295,7 @@ static void ended_sessions_go_first(void **state)
 		struct batch *b = first_batch(id, (int32_t)id);
 
 		for (i = 0; i < 20; i++)
-			add_zones(b, id, 1, i * 1000000, i * 1000000 + 999999, 10000);
+			add_many_zones(b, id, 1, i);
 		if (id < 3)
 			end(b, id);
 		submit(f, b);
@@ -304,7 +304,7 @@ static void ended_sessions_go_first(void **state)
 	for (i = 20; i < 170; i++) {
 		struct batch *b = must(batch_new());
 
-		add_zones(b, 3, 1, i * 1000000, i * 1000000 + 999999, 10000);
+		add_many_zones(b, 3, 1, i);
 		submit(f, b);
 	}
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 1);
