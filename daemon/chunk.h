@@ -60,8 +60,7 @@ struct chunk_builder {
 	uint32_t events, depth_in;
 	uint32_t tag; /* the byte of tags that is being filled, newest on top */
 	int64_t t0, last;
-	struct chunk_open *carried;
-	uint32_t carried_capacity;
+	struct chunk_open carried[CHUNK_DEPTH_MAX];
 };
 
 /* Reading. */

@@ -12,9 +12,10 @@
 
 #define COLUMN_BYTES_MIN 256u
 
+/* What is carried in is left as it is: a page that was never used is no memory. */
 void chunk_build_init(struct chunk_builder *b)
 {
-	memset(b, 0, sizeof(*b));
+	memset(b, 0, offsetof(struct chunk_builder, carried));
 }
 
 void chunk_build_deinit(struct chunk_builder *b)
@@ -23,28 +24,18 @@ void chunk_build_deinit(struct chunk_builder *b)
 	free(b->times);
 	free(b->codes);
 	free(b->payload);
-	free(b->carried);
 	chunk_build_init(b);
 }
 
-int chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_open *open,
-		      uint32_t depth)
+void chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_open *open,
+		       uint32_t depth)
 {
-	if (depth > b->carried_capacity) {
-		struct chunk_open *grown = realloc(b->carried, depth * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		b->carried = grown;
-		b->carried_capacity = depth;
-	}
 	b->times_bytes = b->codes_bytes = b->payload_bytes = 0;
 	b->events = b->tag = 0;
 	b->depth_in = depth;
 	b->t0 = b->last = t0;
 	if (depth > 0)
 		memcpy(b->carried, open, depth * sizeof(*open));
-	return 0;
 }
 
 static int column_room(uint8_t **column, size_t *capacity, size_t need)
@@ -127,7 +118,8 @@ int chunk_build_finish(struct chunk_builder *b, uint8_t **ret_raw, uint32_t *ret
 	*ret_bytes = (uint32_t)(p - raw);
 	fitted = realloc(raw, *ret_bytes);
 	*ret_raw = fitted ? fitted : raw;
-	return chunk_build_start(b, b->last, NULL, 0);
+	chunk_build_start(b, b->last, NULL, 0);
+	return 0;
 }
 
 size_t chunk_stack_put(uint8_t *dst, const struct chunk_open *open, uint32_t depth, int64_t base)

@@ -63,9 +63,9 @@ static inline uint8_t *chunk_put_code(uint8_t *p, uint32_t code)
 void chunk_build_init(struct chunk_builder *b);
 void chunk_build_deinit(struct chunk_builder *b);
 
-/* Starts an empty chunk at t0 with depth zones carried in: 0 or -ENOMEM. */
-int chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_open *open,
-		      uint32_t depth);
+/* Starts an empty chunk at t0 with depth zones carried in. */
+void chunk_build_start(struct chunk_builder *b, int64_t t0, const struct chunk_open *open,
+		       uint32_t depth);
 
 /* Makes room for events more events with payload bytes of payload: 0 or -ENOMEM. */
 int chunk_build_room(struct chunk_builder *b, size_t events, size_t payload);

@@ -33,6 +33,7 @@
 #define PACE_PERMILLE 125	      /* how full the fullest ring should get */
 #define COMMIT_NS     (100 * MILLION)
 #define BATCH_BYTES   (4u * 1024 * 1024)
+#define LAST_SWEEPS   64u /* at the end, while a session is behind */
 
 enum command_kind { COMMAND_OPEN, COMMAND_MEMORY, COMMAND_BYE, COMMAND_GONE };
 

@@ -211,9 +211,11 @@ int part_of(struct live *s, struct track *track, uint32_t lane, struct part **re
 	struct part *part = part_in_lane(track, lane);
 
 	if (!part) {
-		part = calloc(1, sizeof(*part));
+		part = malloc(sizeof(*part)); /* the end of it stays untouched until it is used */
 		if (!part)
 			return -ENOMEM;
+		memset(part, 0, offsetof(struct part, b));
+		chunk_build_init(&part->b);
 		s->tracks.part_count++;
 		part->b.last = INT64_MIN;
 		part->track = track;
@@ -228,15 +230,13 @@ int part_of(struct live *s, struct track *track, uint32_t lane, struct part **re
 	return 0;
 }
 
-static int part_start(struct live *s, struct part *part, int64_t t)
+static void part_start(struct live *s, struct part *part, int64_t t)
 {
-	if (chunk_build_start(&part->b, t, part->stack, part->depth) < 0)
-		return -ENOMEM;
+	chunk_build_start(&part->b, t, part->stack, part->depth);
 	part->open = true;
 	part->leads = 0;
 	part->late = t < stream_closed(s->frames.streams.at[0]);
 	part->cut = frames_cut(s, part->track, t);
-	return 0;
 }
 
 /* Many tracks that are busy now and then must not keep large columns each. */
@@ -293,11 +293,8 @@ int part_ready(struct live *s, struct part *part, int64_t t, size_t payload)
 		if (r < 0)
 			return r;
 	}
-	if (!part->open) {
-		r = part_start(s, part, t);
-		if (r < 0)
-			return r;
-	}
+	if (!part->open)
+		part_start(s, part, t);
 	return chunk_build_room(&part->b, 1, payload);
 }
 

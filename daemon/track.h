@@ -49,8 +49,8 @@ struct part {
 	int64_t steps_from; /* steps before were forgotten */
 	VEC(struct wait_step) steps;
 
-	struct chunk_builder b;
 	struct chunk_open *stack; /* capacity + 1 of them: see run_fast */
+	struct chunk_builder b;	  /* the last one: see part_of */
 };
 
 struct track {
