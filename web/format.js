@@ -26,6 +26,17 @@ export function duration(ns) {
 }
 
 /**
+ * A time on an axis with ticks a step apart: as many decimals as tell two ticks apart.
+ * @param {number} ns @param {number} step ns
+ */
+export function tickLabel(ns, step) {
+	const size = Math.max(Math.abs(ns), step);
+	const [unit, name] = size >= 1e9 ? [1e9, 's'] : size >= 1e6 ? [1e6, 'ms'] : size >= 1e3 ? [1e3, 'µs'] : [1, 'ns'];
+	const digits = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
+	return Math.abs(ns) < step / 2 ? '0' : `${fixed(ns / unit, digits)} ${name}`;
+}
+
+/**
  * Milliseconds with two decimals, for columns of numbers that are compared with each other.
  * @param {number|null|undefined} ns
  */

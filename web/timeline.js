@@ -3,7 +3,7 @@
 // box scrolls over a spacer of the full height, so that any number of threads costs only what is seen.
 
 import { fitCanvas, startDrawing } from './dom.js';
-import { duration, place, quantity, words } from './format.js';
+import { duration, place, quantity, tickLabel, words } from './format.js';
 import { hatch, palette, zoneColour } from './palette.js';
 import { hideTip, showTip } from './tip.js';
 import { boxesOf, clampView, fitView, tickStep, zonesBetween, zoomView } from './zones.js';
@@ -245,7 +245,7 @@ export class Timeline {
 			const x = Math.round(((time - view.t0) / span) * width);
 			context.fillStyle = colours.muted;
 			context.fillRect(x, RULER - 8, 1, 6);
-			const label = time === 0 ? '0' : duration(time);
+			const label = tickLabel(time, step);
 			if (x + 4 + context.measureText(label).width < width)
 				context.fillText(label, x + 4, RULER / 2 - 1);
 		}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { bytes, count, duration, milliseconds, percent, place, plural, quantity, sessionState, sourceState } from '../../web/format.js';
+import { bytes, count, duration, milliseconds, percent, place, plural, quantity, sessionState, sourceState, tickLabel } from '../../web/format.js';
 
 test('a duration has a unit and three digits', () => {
 	assert.equal(duration(0), '0 ns');
@@ -52,4 +52,16 @@ test('a place names the line only when there is one', () => {
 	assert.equal(place('a.c', 3), 'a.c:3');
 	assert.equal(place('a.c', null), 'a.c');
 	assert.equal(place(null, 3), '');
+});
+
+test('two ticks never have the same label', () => {
+	assert.equal(tickLabel(20e6, 10e6), '20 ms');
+	assert.equal(tickLabel(33_820_000, 20_000), '33.82 ms');
+	assert.equal(tickLabel(0, 10), '0');
+	assert.equal(tickLabel(500e6, 500e6), '500 ms');
+	assert.equal(tickLabel(1_500_000_000, 500_000_000), '1.5 s');
+	for (const step of [1, 20, 500, 1000, 50_000, 2e6, 5e8]) {
+		const labels = Array.from({ length: 400 }, (_, at) => tickLabel(at * step, step));
+		assert.equal(new Set(labels).size, 400, String(step));
+	}
 });
