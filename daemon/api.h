@@ -104,6 +104,10 @@ bool api_open_session(const struct api *api, const struct api_request *q, struct
 /* Pieces of JSON that more than one answer has. */
 void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
 		      const history_streams_vec *streams);
+/* The members that say which frames there are. */
+void api_json_retained(struct json *j, const struct history_session *s);
+/* What recording costs the game: a member, null before the first frame. */
+void api_json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u);
 /* The members of a frame, without its braces. gpus: those of this frame. */
 void api_json_frame_members(struct json *j, const struct history_frame *f,
 			    const struct frame_gpu_row *gpus, size_t gpu_count);

@@ -54,7 +54,7 @@ static void json_ledger(struct json *j, const struct session_update_row *u)
 }
 
 /* In the game: events of a frame, times what an event costs on this machine. */
-static void json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u)
+void api_json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u)
 {
 	double events = u->frames_total ? (double)u->received / (double)u->frames_total : 0;
 
@@ -113,7 +113,7 @@ static void json_end(struct json *j, const struct session_update_row *u)
 		json_int(j, u->end_ns);
 }
 
-static void json_frames(struct json *j, const struct history_session *s)
+void api_json_retained(struct json *j, const struct history_session *s)
 {
 	json_member_uint(j, "frames_total", s->update.frames_total);
 	json_member_uint(j, "frames_retained", s->frames_retained);
@@ -126,7 +126,6 @@ static void json_frames(struct json *j, const struct history_session *s)
 	} else {
 		json_null(j);
 	}
-	json_member_uint(j, "chunk_bytes", s->chunk_bytes);
 }
 
 static void json_info(struct json *j, const struct history_session *s)
@@ -156,11 +155,12 @@ void api_json_session(struct json *j, const struct api *api, const struct histor
 	json_end(j, u);
 	json_member_uint(j, "threads", s->threads);
 	json_member_uint(j, "threads_active", u->state == SESSION_LIVE ? u->threads_active : 0);
-	json_frames(j, s);
+	api_json_retained(j, s);
+	json_member_uint(j, "chunk_bytes", s->chunk_bytes);
 	json_member_uint(j, "lost_events", api_lost_events(u));
 	json_losses(j, u);
 	json_ledger(j, u);
-	json_own_cost(j, api, u);
+	api_json_own_cost(j, api, u);
 	json_member_double(j, "ring_fill_max", u->ring_fill_max_permille / 1000.0);
 	json_info(j, s);
 	json_key(j, "streams");

@@ -29,6 +29,10 @@ static void json_clock(struct json *j, const struct drain_health *health)
 	json_member_string(j, "source", api_clock_name(health->clock_kind));
 	json_member_double(j, "hz", health->clock_hz);
 	json_member_bool(j, "invariant", invariant);
+	json_member_string(j, "calibration",
+			   !invariant		  ? "exact"
+			   : health->clock_hz > 0 ? "measured"
+						  : "none");
 	json_member_uint(j, "steps", health->clock_steps);
 	json_member_string(j, "error",
 			   invariant ? NULL
@@ -221,6 +225,28 @@ static void json_sessions(struct json *j, const struct api_totals *t, double eve
 	json_member_double(j, "event_cost_ns", event_cost_ns);
 }
 
+/* The session that `current` stands for: what of it is there, and what recording costs it. */
+static void json_current(struct json *j, const struct api *api, uint32_t uid)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+
+	json_key(j, "current");
+	if (readers_take(api->readers, &reader.history) == 0)
+		reader.readers = api->readers;
+	if (!reader.readers || history_session(reader.history, 0, uid, &s) < 0) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_uint(j, "session", s.row.id);
+	json_member_string(j, "state", api_state_name(s.update.state));
+	api_json_retained(j, &s);
+	json_member_uint(j, "lost_events", api_lost_events(&s.update));
+	api_json_own_cost(j, api, &s.update);
+	json_object_end(j);
+}
+
 int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_totals)
 {
 	__attribute__((cleanup(history_sessions_free))) history_sessions_vec sessions = {0};
@@ -269,6 +295,7 @@ void api_status(const struct api *api, const struct api_request *q, struct api_a
 	json_object_end(j);
 	json_sources(j, &snapshot);
 	json_sessions(j, &totals, api->event_cost_ns);
+	json_current(j, api, q->uid);
 	json_losses(j, &totals);
 	json_history(j, context->config, &store);
 	json_drain(j, &drain);

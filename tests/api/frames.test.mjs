@@ -212,6 +212,10 @@ test('the status knows the daemon', async () => {
 	assert.ok(status.drain.events >= session.ledger.received);
 	assert.ok(status.history.raw_bytes > 0 && status.history.stored_bytes > 0);
 	assert.equal(status.losses.lost_events, 0);
+	const current = await world.api('/sessions/current');
+	assert.deepEqual(status.current, { session: current.id, state: current.state, frames_total: current.frames_total,
+		frames_retained: current.frames_retained, retained: current.retained, lost_events: 0, own_cost: current.own_cost });
+	assert.ok(Math.abs(current.own_cost.frame_ns - current.own_cost.events_per_frame * status.event_cost_ns) < 1);
 	for (const source of status.sources)
 		assert.ok(source.state === 'on' || source.reason, source.name);
 });
