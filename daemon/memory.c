@@ -67,7 +67,7 @@ static int check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const cha
 int memory_open(int fd, uint64_t max_bytes, struct memory **ret_memory, const char **ret_why)
 {
 	_cleanup_free_ struct memory *memory = calloc(1, sizeof(*memory));
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	void *base;
 	int r;
 
@@ -142,8 +142,7 @@ int control_new(uint64_t session_id, struct control *ret_control)
 		return r;
 	}
 	ret_control->page = page;
-	ret_control->fd = fd;
-	fd = -1;
+	ret_control->fd = util_take_fd(&fd);
 	return 0;
 }
 

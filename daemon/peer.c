@@ -102,9 +102,8 @@ int peer_identify(int fd, struct peer *ret_peer, const char **ret_why)
 		.pid = credentials.pid,
 		.uid = credentials.uid,
 		.start = pidfd >= 0 && still_exists(pidfd) ? stat.start : 0,
-		.pidfd = pidfd >= 0 ? pidfd : -1,
+		.pidfd = pidfd >= 0 ? util_take_fd(&pidfd) : -1,
 	};
-	pidfd = -1;
 	return 0;
 }
 
@@ -124,8 +123,8 @@ int peer_open(int32_t pid, uint64_t start, struct peer *ret_peer)
 	if (pidfd < 0 || process_stat(pid, &stat) < 0 || stat.start != start ||
 	    process_uid(pid, &uid) < 0)
 		return -ESRCH;
-	*ret_peer = (struct peer){.pid = pid, .uid = uid, .start = start, .pidfd = pidfd};
-	pidfd = -1;
+	*ret_peer = (struct peer){
+		.pid = pid, .uid = uid, .start = start, .pidfd = util_take_fd(&pidfd)};
 	return 0;
 }
 

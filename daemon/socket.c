@@ -25,7 +25,6 @@ static int take_lock(const char *path)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *name = NULL;
-	int r;
 
 	if (asprintf(&name, "%s.lock", path) < 0)
 		return -ENOMEM;
@@ -34,9 +33,7 @@ static int take_lock(const char *path)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
-	r = fd;
-	fd = -1;
-	return r;
+	return util_take_fd(&fd);
 }
 
 static int address_of(const char *path, struct sockaddr_un *ret_address)
@@ -92,9 +89,8 @@ int socket_listen(const char *path, mode_t mode, int *ret_fd, int *ret_lock)
 		return -errno;
 	if (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0)
 		return -errno;
-	*ret_fd = fd;
-	*ret_lock = lock;
-	fd = lock = -1;
+	*ret_fd = util_take_fd(&fd);
+	*ret_lock = util_take_fd(&lock);
 	return 0;
 }
 

@@ -23,6 +23,15 @@ static inline void util_closep(const int *fd)
 		close(*fd);
 }
 
+/* Moves a descriptor out of a variable that would close it. */
+static inline int util_take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
 static inline void util_fclosep(FILE **f)
 {
 	if (*f)
