@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * File descriptors inside somebody else's program, which may close any number at any time and be
- * given it again for something of its own. So each is kept with what it stood for, and asked before
- * each use.
+ * given it again for something of its own. So each is kept with what it stood for, and asked
+ * before each use.
  */
 #ifndef FPROF_CLIENT_FD_H
 #define FPROF_CLIENT_FD_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A fiber's state travels in the game's struct fprof_fiber; the thread's own depth waits in its
- * writer meanwhile. Each FIBER word that enters a fiber carries the number of its segments before,
- * counted where it is written, so that the daemon orders segments without asking the clock.
+ * writer meanwhile. Each FIBER word that enters a fiber carries the number of its segments
+ * before, counted where it is written, so that the daemon orders segments without asking the
+ * clock.
  *
  * A writer keeps a pointer to the fiber that it runs (client[2]): the game's structure lives at
  * least until the fiber is left.

@@ -18,22 +18,23 @@
  * What holds everywhere:
  *
  * - Any thread may call anything at any time, signal handlers too, before main and after it
- *returns. No call blocks, takes a lock or starts a thread. A thread's first event (and the
- *process's first one, more so) sets up its memory: some tenths of a millisecond, a few system
- *calls.
- * - Nothing returns an error, and errno stays as it is. What cannot be recorded (no daemon, a full
- *table, a NULL name) is left out; what is lost that way is counted, and the daemon shows the
- *counts. Without a daemon everything is skipped, and the library looks for one at most once a
- *second.
- * - Strings are copied before a call returns; static markers hold theirs for as long as their code
- *is loaded. They may hold any bytes; the daemon shows what is no UTF-8 as U+FFFD. Names are cut at
- *   1,023 bytes, texts and messages at 1,024, thread names at 127; each cut is counted.
+ *   returns. No call blocks, takes a lock or starts a thread. A thread's first event (and the
+ *   process's first one, more so) sets up its memory: some tenths of a millisecond, a few system
+ *   calls.
+ * - Nothing returns an error, and errno stays as it is. What cannot be recorded (no daemon, a
+ *   full table, a NULL name) is left out; what is lost that way is counted, and the daemon shows
+ *   the counts. Without a daemon everything is skipped, and the library looks for one at most
+ *   once a second.
+ * - Strings are copied before a call returns; static markers hold theirs for as long as their
+ *   code is loaded. They may hold any bytes; the daemon shows what is no UTF-8 as U+FFFD. Names
+ *   are cut at 1,023 bytes, texts and messages at 1,024, thread names at 127; each cut is
+ *   counted.
  * - Times are read from one clock per process, see fprof_ticks().
  *
  * Environment: FPROF_SOCKET (the daemon's socket, instead of $XDG_RUNTIME_DIR/fprofd/fprofd.sock
- *and /run/fprofd/fprofd.sock), FPROF_RING_KIB (ring of each thread, a power of two, 16 to 65536,
- *default 1024), FPROF_NAME (how the session is called), FPROF_CLOCK=monotonic (don't use the CPU's
- *counter).
+ * and /run/fprofd/fprofd.sock), FPROF_RING_KIB (ring of each thread, a power of two, 16 to 65536,
+ * default 1024), FPROF_NAME (how the session is called), FPROF_CLOCK=monotonic (don't use the
+ * CPU's counter).
  */
 #ifndef FPROF_H
 #define FPROF_H
@@ -50,8 +51,8 @@
 #define FPROF_VERSION_TEXT  "0.1.0"
 
 /*
- * A static marker: what an event is called and where it stands in the source. The macros below make
- * one per use. Members are read-only for the game, but `top` is the library's.
+ * A static marker: what an event is called and where it stands in the source. The macros below
+ * make one per use. Members are read-only for the game, but `top` is the library's.
  */
 struct fprof_marker {
 	uint64_t top;	      /* the lead word of its events; 0 until it was first recorded */
@@ -67,8 +68,8 @@ struct fprof_marker {
 };
 
 /*
- * An open zone, as its begin returned it. 0: it was not begun (not recording, or its level is
- * not wanted), and then its end does nothing. A value, not a resource: a scope that is never ended
+ * An open zone, as its begin returned it. 0: it was not begun (not recording, or its level is not
+ * wanted), and then its end does nothing. A value, not a resource: a scope that is never ended
  * (longjmp, a killed thread) leaks nothing, and the zone ends with the one around it.
  */
 typedef uint64_t fprof_scope;
@@ -141,9 +142,9 @@ FPROF_API void fprof_mark_stream_slow(struct fprof_marker *stream);
 
 /*
  * Begins and ends a zone by hand. The scope that a begin returned goes to one end, on the same
- * thread or fiber; zones nest. An end that comes out of order closes the zones inside it; one that
- * comes twice is reported. marker must not be NULL and must outlive its code's use only, not the
- * session.
+ * thread or fiber; zones nest. An end that comes out of order closes the zones inside it; one
+ * that comes twice is reported. marker must not be NULL and must outlive its code's use only, not
+ * the session.
  */
 static inline fprof_scope fprof_zone_begin_at(struct fprof_marker *marker, uint32_t level);
 static inline fprof_scope fprof_zone_begin(struct fprof_marker *marker);
@@ -174,8 +175,8 @@ static inline void fprof_instant(struct fprof_marker *marker);
 
 /*
  * Ends a frame of the main stream: N marks are N frames. Call it once a frame, right after the
- * present. The main stream belongs to the first thread that marks, until that thread ends; marks of
- * others are counted, not obeyed.
+ * present. The main stream belongs to the first thread that marks, until that thread ends; marks
+ * of others are counted, not obeyed.
  */
 FPROF_API void fprof_frame_mark(void);
 /* The same, with the engine's own number of the frame that ends. ~0 is no number. */
@@ -188,8 +189,8 @@ FPROF_API void fprof_frame_mark_named(const char *stream);
 FPROF_API uint64_t fprof_frame_number(void);
 
 /*
- * Counters. A SET counter has its last value by time; an ADD counter starts at 0 in each frame and
- * sums over all threads. unit is an enum fprof_unit. A name is used with one of the two only.
+ * Counters. A SET counter has its last value by time; an ADD counter starts at 0 in each frame
+ * and sums over all threads. unit is an enum fprof_unit. A name is used with one of the two only.
  */
 static inline void fprof_counter_set_i64(struct fprof_marker *counter, int64_t value);
 static inline void fprof_counter_set_f64(struct fprof_marker *counter, double value);
@@ -210,7 +211,8 @@ FPROF_API void fprof_thread_name(const char *name);
 /*
  * The calling thread runs fiber from here on; if it ran another one, it leaves that first. Call
  * leave before the fiber is suspended, or on switching back to the scheduler. Zones that are open
- * on the fiber stay open while it is away and may end on another thread. NULL and id 0 are counted.
+ * on the fiber stay open while it is away and may end on another thread. NULL and id 0 are
+ * counted.
  */
 FPROF_API void fprof_fiber_enter(struct fprof_fiber *fiber);
 FPROF_API void fprof_fiber_leave(void);
@@ -218,9 +220,9 @@ FPROF_API void fprof_fiber_leave(void);
 /* ---- GPU ------------------------------------------------------------------------------------- */
 
 /*
- * Makes a queue with a clock of its own and returns its number, from 1; 0 when it was refused (NULL
- * name, a tick that is no positive number, valid_bits not in 1..64, more than 64 queues). Calling
- * it again with the same name returns the same queue.
+ * Makes a queue with a clock of its own and returns its number, from 1; 0 when it was refused
+ * (NULL name, a tick that is no positive number, valid_bits not in 1..64, more than 64 queues).
+ * Calling it again with the same name returns the same queue.
  */
 FPROF_API uint32_t fprof_gpu_queue(const char *name, double ns_per_tick, unsigned valid_bits);
 /* The GPU's clock and fprof_ticks(), read at the same moment as well as may be. Repeat it about
@@ -237,14 +239,14 @@ FPROF_API void fprof_gpu_dropped(uint32_t queue, uint64_t frame, uint64_t count)
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-/* Something to know about this run: "level", "e1m1"; a key set again has its new value. At most 32
- * keys of 63 bytes with values of 959. */
+/* Something to know about this run: "level", "e1m1"; a key set again has its new value. At most
+ * 32 keys of 63 bytes with values of 959. */
 FPROF_API void fprof_session_info(const char *key, const char *value);
 /* Pauses (false) and resumes this process's recording; frames are counted on. Takes effect on all
  * threads within a block of their rings (about 500 events). */
 FPROF_API void fprof_recording(bool on);
-/* Who hears of a daemon that came, went or refused; NULL: nobody. Called on whichever thread finds
- * out, be it in a signal handler's event. Set it once, first. */
+/* Who hears of a daemon that came, went or refused; NULL: nobody. Called on whichever thread
+ * finds out, be it in a signal handler's event. Set it once, first. */
 FPROF_API void fprof_set_log(fprof_log_fn fn, void *data);
 /* "0.1.0", static. */
 FPROF_API const char *fprof_version(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fprof for C++17: the macros of fprof.h work in C++ as they are (also when an exception passes
- * through); these classes are for where a macro is in the way. With FPROF_DISABLED they are empty.
+ * through); these classes are for where a macro is in the way. With FPROF_DISABLED they are
+ * empty.
  *
  *	static fprof::marker physics{"physics", __FILE__, __LINE__};
  *	fprof::zone z{physics};

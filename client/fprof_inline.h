@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inline halves of what fprof.h declares. A gate that is one compare comes before everything;
- * then a zone's word is written in place when the thread's writer is ready, and the slow half does
- * the rest.
+ * then a zone's word is written in place when the thread's writer is ready, and the slow half
+ * does the rest.
  */
 #ifndef FPROF_INLINE_H
 #define FPROF_INLINE_H

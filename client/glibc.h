@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that moved from libpthread to libc in glibc 2.34 got a new version there. A library
- * that is linked on such a system would ask for it, and not load on an older one; as a
- * preload it would take the game with it. These ask for the version that has always been there.
+ * that is linked on such a system would ask for it, and not load on an older one; as a preload it
+ * would take the game with it. These ask for the version that has always been there.
  */
 #ifndef FPROF_CLIENT_GLIBC_H
 #define FPROF_CLIENT_GLIBC_H

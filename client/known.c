@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * GPU queues and session infos are facts, not events: a daemon that comes late must learn them.
- * They are kept here, for the process (a forked child has them too), written to the ring when they
- * are made and again whenever a daemon has welcomed us.
+ * They are kept here, for the process (a forked child has them too), written to the ring when
+ * they are made and again whenever a daemon has welcomed us.
  *
  * Each place is changed and read by one thread at a time, which claims it by compare-and-swap;
  * whoever finds it claimed goes on without it (the announcer) or refuses, counted (the game). A

@@ -6,8 +6,8 @@
  * to the hello is awaited, one recv() a poll; afterwards no system call at all: the control page
  * says what to do, and its heartbeat that the daemon lives. Where the heartbeat is still for two
  * seconds the socket is asked, once a second, whether the daemon hung up (it died) or not (it is
- * stopped). If it did, the same memory is offered to the next one; recording goes on all the while,
- * so the ring holds the newest events when it comes.
+ * stopped). If it did, the same memory is offered to the next one; recording goes on all the
+ * while, so the ring holds the newest events when it comes.
  *
  * All of it runs under link->busy, a lock that is only ever tried.
  */

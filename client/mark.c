@@ -6,8 +6,9 @@
  * precedes the first recorded frame is written after they open. Marks are counted whether or not
  * they are recorded, so a frame has the same number for the game and for the daemon.
  *
- * The main stream belongs to the first thread that marks (for each origin apart) until that thread
- * ends. Other threads' marks carry the count as it is: the daemon shows how many there were.
+ * The main stream belongs to the first thread that marks (for each origin apart) until that
+ * thread ends. Other threads' marks carry the count as it is: the daemon shows how many there
+ * were.
  */
 #include "fprof.h"
 #include "marker.h"

@@ -6,8 +6,9 @@
  * Inserting: claim an id and string bytes, fill the entry, then put the id into the first free
  * place of the hash by compare-and-swap, with release. Who loses that compares with the winner's
  * entry, which is complete, and gives the id back. Nobody waits for anybody, so a signal handler
- * may intern in the middle of an interning, and a thread killed there costs one id. The daemon sees
- * an entry once `ready` is set, which the winner does, and everybody else who finds it unset.
+ * may intern in the middle of an interning, and a thread killed there costs one id. The daemon
+ * sees an entry once `ready` is set, which the winner does, and everybody else who finds it
+ * unset.
  *
  * A marker whose entry is filled but not in the hash is never ready: no two ready entries are
  * equal.

@@ -3,8 +3,8 @@
  * A memfd is laid out once, sealed, and mapped for good. It is sparse: what no thread uses costs
  * address space only. It stays out of core dumps and does not survive an exec.
  *
- * A process may be short of address space, or of the size of files that it may make; going past the
- * latter would even kill it (SIGXFSZ). Both are met by fewer rings.
+ * A process may be short of address space, or of the size of files that it may make; going past
+ * the latter would even kill it (SIGXFSZ). Both are met by fewer rings.
  */
 #include "memory.h"
 

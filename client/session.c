@@ -3,15 +3,15 @@
  * One session per process, made at the first event and never freed.
  *
  * Making: whoever comes first makes one; where two come at once both do, one is put in place by a
- * compare-and-swap, and the other throws its own away. Nobody waits, so a signal handler may be the
- * first.
+ * compare-and-swap, and the other throws its own away. Nobody waits, so a signal handler may be
+ * the first.
  *
  * Forks: pthread_atfork sees neither raw clone nor _Fork. The session's mapping is wiped in every
  * child that has memory of its own, and a session that is not alive is no session. (A vfork child
- * shares the memory, has its parent's session and may use it: its parent sleeps.) The child copies
- * the marker table, so the ids that its static markers hold stay right, unmaps its parent's memory
- * and closes its copy of the parent's descriptors. The wiped mapping itself stays, for signal
- * handlers of the child that found it.
+ * shares the memory, has its parent's session and may use it: its parent sleeps.) The child
+ * copies the marker table, so the ids that its static markers hold stay right, unmaps its
+ * parent's memory and closes its copy of the parent's descriptors. The wiped mapping itself
+ * stays, for signal handlers of the child that found it.
  *
  * errno is the game's: whoever makes system calls here puts it back.
  *
@@ -28,7 +28,6 @@
 #include "thread.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>

@@ -79,8 +79,8 @@ struct session {
 };
 
 /*
- * The live session, made if need be; NULL when that failed (it is tried again after a second). Any
- * thread, any context.
+ * The live session, made if need be; NULL when that failed (it is tried again after a second).
+ * Any thread, any context.
  */
 struct session *session_get(void);
 /* The same, but never makes one. */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread's life: it claims a slot at its first event, says THREAD in the slot's ring, and at its
- * end THREAD_END; then the slot is free for another thread, whose THREAD word goes into the same
- * ring.
+ * A thread's life: it claims a slot at its first event, says THREAD in the slot's ring, and at
+ * its end THREAD_END; then the slot is free for another thread, whose THREAD word goes into the
+ * same ring.
  *
  * The thread's own words live in its writer, one per slot, in the session's mapping. Only the
- * owner changes them (but `closed`). Signal handlers of the owner are kept out by `ready` in
- * the inline mode and by `busy` in the others; a holder has both.
+ * owner changes them (but `closed`). Signal handlers of the owner are kept out by `ready` in the
+ * inline mode and by `busy` in the others; a holder has both.
  *
- * fprof_tls.client counts, in a thread without a slot, the events until it tries again. While
- * the thread is being registered it is REGISTERING, and a handler's events are counted and dropped.
+ * fprof_tls.client counts, in a thread without a slot, the events until it tries again. While the
+ * thread is being registered it is REGISTERING, and a handler's events are counted and dropped.
  *
  * The end is told by a pthread key's destructor. Destructors of other keys may record after ours:
  * the thread registers anew, and ends once more in the next round. After the last round, or where
@@ -22,6 +22,7 @@
 #include "glibc.h"
 #include "known.h"
 #include "memory.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -124,10 +125,10 @@ static void slots_used_raise(struct session *s, uint32_t used)
 /* ---- modes ---- */
 
 /*
- * The ring's pages, once per slot. Under a hypervisor that shadows page tables the first access to
- * a page then still costs some 5 us (measured; 256 pages: 1.4 ms). The process's first thread has
- * them behind it before its first frame; threads that come later start sooner instead, and pay page
- * by page.
+ * The ring's pages, once per slot. Under a hypervisor that shadows page tables the first access
+ * to a page then still costs some 5 us (measured; 256 pages: 1.4 ms). The process's first thread
+ * has them behind it before its first frame; threads that come later start sooner instead, and
+ * pay page by page.
  */
 static void populate(struct session *s, struct fprof_writer *w)
 {

@@ -2,14 +2,14 @@
 /*
  * The recording path: one thread writes one ring, and never waits.
  *
- * A thread's writer lives in a page of its own that a fork's child reads as zeros. It is reached by
- * a pointer in thread-local storage that is loaded anew at every event and kept nowhere (a fiber
- * may end a zone on another thread than it began on).
+ * A thread's writer lives in a page of its own that a fork's child reads as zeros. It is reached
+ * by a pointer in thread-local storage that is loaded anew at every event and kept nowhere (a
+ * fiber may end a zone on another thread than it began on).
  *
  * `ready` is 1 when the inline path may write. It is 0 while a write is in progress (so a signal
  * handler that records inside one takes the slow path, which counts the event as dropped), in a
- * fork's child, before registration, after the thread's end, and in every mode that the inline path
- * does not know (a clock that is no counter): the slow path sorts them out.
+ * fork's child, before registration, after the thread's end, and in every mode that the inline
+ * path does not know (a clock that is no counter): the slow path sorts them out.
  *
  * The head in the slot is the writer's only position. It never decreases. See word.h for blocks.
  */
@@ -116,8 +116,8 @@ static inline void fprof_writer_next_block(struct fprof_writer *w, uint64_t now)
 	FPROF_STORE_RELEASE(&w->slot->head, pos + FPROF_HEADER_WORDS);
 }
 
-/* Writes an event of count words, lead word first (its time already in it). Holds as above;
- * 1 <= count <= FPROF_EXT_WORDS_MAX. */
+/* Writes an event of count words, lead word first (its time already in it). Holds as above; 1 <=
+ * count <= FPROF_EXT_WORDS_MAX. */
 static inline void fprof_writer_put(struct fprof_writer *w, const uint64_t *words, unsigned count,
 				    uint64_t now)
 {
@@ -135,8 +135,8 @@ static inline void fprof_writer_put(struct fprof_writer *w, const uint64_t *word
 }
 
 /*
- * Records one single-word event, after which depth zones are open. top is FPROF_WORD_TOP(...); w is
- * the calling thread's and ready.
+ * Records one single-word event, after which depth zones are open. top is FPROF_WORD_TOP(...); w
+ * is the calling thread's and ready.
  */
 static inline void fprof_put(struct fprof_writer *w, uint64_t top, uint32_t depth)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * bench_zone [--alone]: what the recording path costs in the game, each row as a multiple of two
- * bare clock reads stored to memory, measured in the same run, pinned to one CPU. No pass or fail.
+ * bare clock reads stored to memory, measured in the same run, pinned to one CPU. No pass or
+ * fail.
  *
- * With a daemon listening it records for it; --alone records with nobody draining. Rows are medians
- * over bursts of 1,000 with pauses, with the 10th and 90th percentile.
+ * With a daemon listening it records for it; --alone records with nobody draining. Rows are
+ * medians over bursts of 1,000 with pauses, with the 10th and 90th percentile.
  */
 #include <fprof.h>
 

@@ -11,7 +11,8 @@ for source in shm/*.c client/*.c; do
 		-fvisibility=hidden -Iclient -I. -c "$source" -o "$OUT/$(basename "$source" .c).o" ||
 		fail "$source does not compile"
 done
-$cross -shared -Wl,--version-script=client/libfprof.map -Wl,-z,defs -o "$OUT/libfprof.so" "$OUT"/*.o -lpthread ||
+$cross -shared -Wl,--version-script=client/libfprof.map -Wl,-z,defs -o "$OUT/libfprof.so" \
+	"$OUT"/*.o -lpthread ||
 	fail "it does not link"
 if aarch64-linux-gnu-objdump -T "$OUT/libfprof.so" | grep -E 'GLIBC_2\.(29|[3-9][0-9])'; then
 	fail "it needs a glibc newer than 2.28"

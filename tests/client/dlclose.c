@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * dlclose PLUGIN ROUNDS: loads, uses and unloads a plugin again and again. Its markers are the same
- * ones each time; a zone that it left open ends after it is gone; threads that used it end after it
- * is gone.
+ * dlclose PLUGIN ROUNDS: loads, uses and unloads a plugin again and again. Its markers are the
+ * same ones each time; a zone that it left open ends after it is gone; threads that used it end
+ * after it is gone.
  */
 #include <fprof.h>
 

@@ -1,19 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A plugin with markers is unloaded while zones of it are open and threads that used it live: with the
-# library shared, with it linked into the plugin, and with the library itself opened and closed.
+# A plugin with markers is unloaded while zones of it are open and threads that used it live: with
+# the library shared, with it linked into the plugin, and with the library itself opened and
+# closed.
 . "$(dirname "$0")/lib.sh"
 
 export FPROF_RUN=1
 program dlclose
 # shellcheck disable=SC2086
-$CC -std=gnu11 -D_GNU_SOURCE -O2 -g $WARNINGS $SAN -fPIC -shared -Iclient -I. -o "$OUT/plugin.so" tests/client/plugin.c \
-	-L"$B" -lfprof -Wl,-rpath,"$(realpath "$B")" || fail "plugin"
+$CC -std=gnu11 -D_GNU_SOURCE -O2 -g $WARNINGS $SAN -fPIC -shared -Iclient -I. \
+	-o "$OUT/plugin.so" tests/client/plugin.c -L"$B" -lfprof -Wl,-rpath,"$(realpath "$B")" || fail "plugin"
 out=$("$OUT/dlclose" "$OUT/plugin.so" 200) || fail "shared: it ended with $?"
 [ "$out" = "frames 200" ] || fail "shared: $out"
 # shellcheck disable=SC2086
-$CC -std=gnu11 -D_GNU_SOURCE -O2 -g $WARNINGS $SAN -fPIC -shared -fvisibility=hidden -Iclient -I. -o "$OUT/static.so" \
-	-Wl,-Bsymbolic -Wl,--exclude-libs,ALL -xc - -xnone "$B/libfprof.a" -lpthread <<'END' || fail "static plugin"
+$CC -std=gnu11 -D_GNU_SOURCE -O2 -g $WARNINGS $SAN -fPIC -shared -fvisibility=hidden -Iclient -I. \
+	-o "$OUT/static.so" -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -xc - -xnone \
+	"$B/libfprof.a" -lpthread <<'END' || fail "static plugin"
 #include "tests/client/plugin.c"
 __attribute__((visibility("default"))) fprof_scope plugin_work(int keep_open);
 END

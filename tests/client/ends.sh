@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# main returns, exit is called, or another program is executed, while threads record. The status is the
-# program's own, and none of our descriptors is left to the new program.
+# main returns, exit is called, or another program is executed, while threads record. The status
+# is the program's own, and none of our descriptors is left to the new program.
 . "$(dirname "$0")/lib.sh"
 
 export FPROF_RUN=1
@@ -23,7 +23,8 @@ int main(void)
 }
 END
 # shellcheck disable=SC2086
-$CC -std=gnu11 $SAN -Iclient -I. -o "$OUT/inherit" "$OUT/inherit.c" -L"$B" -lfprof -Wl,-rpath,"$(realpath "$B")" ||
+$CC -std=gnu11 $SAN -Iclient -I. -o "$OUT/inherit" "$OUT/inherit.c" \
+	-L"$B" -lfprof -Wl,-rpath,"$(realpath "$B")" ||
 	fail inherit
 "$OUT/inherit" >"$OUT/fds" || fail "exec: ls failed"
 if grep -i memfd "$OUT/fds"; then

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Shared by the scripts here. $B: where the libraries were built. Sources are found from the top of the tree.
+# Shared by the scripts here. $B: where the libraries were built. Sources are found from the top of
+# the tree.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 B=${B:-build}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * 300 frames of 500 zones on two threads with 32 counters, after a warm-up. Counts allocations (it
- * defines malloc), and makes a system call of its own, getppid, where the measured part begins and
- * ends, so that a trace can tell what lies between.
+ * 300 frames of 500 zones on two threads with 32 counters, after a warm-up. Counts allocations
+ * (it defines malloc), and makes a system call of its own, getppid, where the measured part
+ * begins and ends, so that a trace can tell what lies between.
  */
 #include <fprof.h>
 

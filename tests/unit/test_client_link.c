@@ -388,8 +388,8 @@ static void socket_path_too_long(void)
 CHILD_TEST(socket_path_too_long)
 
 /*
- * The game closes everything and opens files of its own under the same numbers. They stay open and
- * untouched, and the daemon that has the memory goes on with it.
+ * The game closes everything and opens files of its own under the same numbers. They stay open
+ * and untouched, and the daemon that has the memory goes on with it.
  */
 static void game_closes_all_its_descriptors(void)
 {
