@@ -124,14 +124,18 @@ show() {
 	say ""
 	say "The dashboard:  $url/"
 	say ""
-	say "doom drew $frames frames (demo3 has $frames_of_demo3). Ask for them:"
+	# On a machine that cannot give Doom 35 steps a second it skips steps of its screen melt.
+	if [ "$frames" = "$frames_of_demo3" ]; then
+		say "doom drew $frames frames. Ask for them:"
+	else
+		say "doom drew $frames frames, fewer than demo3's $frames_of_demo3: this machine is busy. Ask for them:"
+	fi
 	for line in "/api/v1/sessions" "/api/v1/sessions/$id/frames?last=3" \
 		"/api/v1/sessions/$id/frames/slowest"; do
 		api "$line" | jq -e . >/dev/null || die "$url$line does not answer"
 		say "  curl -s '$url$line'"
 	done
 	say ""
-	[ "$frames" = "$frames_of_demo3" ] || die "recorded $frames frames of doom, not $frames_of_demo3"
 }
 
 start_daemon

@@ -7,14 +7,16 @@ set -uo pipefail
 dir=$(mktemp -d /dev/shm/fprof-once.XXXXXX)
 trap 'rm -rf "$dir" "$tmp"' EXIT
 
-out=$(XDG_RUNTIME_DIR=$dir XDG_STATE_HOME=$dir/state RUN_ONCE=1 bash tools/run.sh 2>&1)
+said=$(XDG_RUNTIME_DIR=$dir XDG_STATE_HOME=$dir/state RUN_ONCE=1 bash tools/run.sh 2>&1)
 status=$?
-printf '%s\n' "$out" | sed 's/^/# /'
+printf '%s\n' "$said" | sed 's/^/# /'
 has() {
-	printf '%s\n' "$out" | grep -qE "$1"
+	printf '%s\n' "$said" | grep -qE "$1"
 }
 check "make run ends well" [ "$status" = 0 ]
-check "make run recorded doom's 1281 frames" has '^doom drew 1281 frames'
+# Whether they are as many as Doom drew is tests/api/doom.test.mjs's to say: a busy machine skips some of the melt's 41.
+recorded=$(printf '%s\n' "$said" | sed -n 's/^doom drew \([0-9]*\) frames.*/\1/p')
+check "make run recorded doom's frames" test "${recorded:-0}" -gt 1240 -a "${recorded:-0}" -le 1281
 check "make run prints the dashboard's address" has '^The dashboard:  http://127\.0\.0\.1:[0-9]+/$'
-check "make run prints three curl lines" [ "$(printf '%s\n' "$out" | grep -c "^  curl -s 'http")" = 3 ]
+check "make run prints three curl lines" [ "$(printf '%s\n' "$said" | grep -c "^  curl -s 'http")" = 3 ]
 exit "$failed"

@@ -11,7 +11,7 @@ export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 failed=0
 
-if ! make --no-print-directory B=$B SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined' CFLAGS='-O1 -g' \
+if ! make --no-print-directory B="$B" SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined' CFLAGS='-O1 -g' \
 	CXXFLAGS='-O1 -g' all units; then
 	echo "not ok the sanitized build"
 	exit 1
