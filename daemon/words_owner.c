@@ -189,8 +189,10 @@ static int enter_fiber(struct live *s, struct ring *ring, uint64_t fiber, uint64
 	}
 	*ret_track = track;
 	r = part_of(s, track, ring->lane->index, &part);
-	if (r == 0 && track->segments < seq)
+	if (r == 0 && track->segments < seq) {
 		r = part_truncate(s, part, t);
+		part->unknown = CHUNK_DEPTH_MAX; /* what lost segments left open */
+	}
 	if (r < 0)
 		return r;
 	ring->fiber = track;
@@ -340,6 +342,11 @@ static int take_owner(struct live *s, struct ring *ring, const uint64_t *words)
 	r = words_part(s, ring, &part);
 	if (r == 0)
 		part->unknown = depth;
+	if (r == 0 && ring->fiber) {
+		r = part_of(s, ring->own, ring->lane->index, &part);
+		if (r == 0)
+			part->unknown = CHUNK_DEPTH_MAX; /* the header tells the fiber's only */
+	}
 	return r;
 }
 

@@ -313,10 +313,12 @@ static void a_lost_segment_is_not_waited_for_for_ever(void **state)
 	fake_fiber(&w->t[0], 9, 2, fiber, 20);
 	fake_begin(&w->t[0], w->b, 21);
 	fake_end(&w->t[0], w->b, 22);
+	fake_end(&w->t[0], w->a, 23); /* its begin was closed with what was lost: no mistake */
 	for (i = 0; i < 4; i++)
 		finish(w, 100 + (uint64_t)i);
-	expect(w, "job", "|+a|^ax1+b-");
+	expect(w, "job", "|+a|^ax1+b-s:a");
 	assert_int_equal(w->s->repaired[REPAIR_TRUNCATED_ZONE], 1);
+	assert_int_equal(w->s->repaired[REPAIR_STRAY_END], 0);
 	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]);
 }
 
