@@ -82,14 +82,12 @@ int words_owner(struct live *s, struct ring *ring, int64_t t)
 {
 	char name[FPROF_THREAD_NAME_MAX * 3 + 1] = "";
 	struct slot_owner owner;
-	int32_t tid = 0;
 
 	if (memory_slot_owner(&ring->lane->memory->view, ring->slot, &owner) == 0 &&
 	    (owner.serial == ring->serial || ring->serial == 0)) {
 		utf8_copy(name, sizeof(name), owner.name, strlen(owner.name));
-		tid = owner.tid;
-		return adopt(s, ring, tid, owner.serial, name, begin_time(s, owner.start_ticks, t),
-			     t);
+		return adopt(s, ring, owner.tid, owner.serial, name,
+			     begin_time(s, owner.start_ticks, t), t);
 	}
 	return adopt(s, ring, 0, ring->serial, name, t, t);
 }
