@@ -391,7 +391,7 @@ static void greet(struct listen *l, int fd)
 }
 
 /* No descriptor is left: answer one caller with the spare one, or accept would be ready for ever.
- */
+ * The kernel says so also when nobody calls, and there may be descriptors again by then. */
 static void turn_one_away(struct listen *l)
 {
 	int fd;
@@ -399,12 +399,15 @@ static void turn_one_away(struct listen *l)
 	if (l->spare >= 0)
 		close(l->spare);
 	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0) {
+	l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && l->spare >= 0) {
+		greet(l, fd);
+	} else if (fd >= 0) {
 		note_refusal(l, 0, NULL, "the daemon has no descriptors left");
 		send_welcome(fd, -EMFILE, 0, "the daemon has no descriptors left", -1);
 		close(fd);
+		l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
-	l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static void on_connect(void *userdata, int listening, unsigned events)
@@ -416,12 +419,15 @@ static void on_connect(void *userdata, int listening, unsigned events)
 	(void)events;
 	for (i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0)
+		if (fd >= 0) {
 			greet(l, fd);
-		else if (errno == EMFILE || errno == ENFILE)
+			continue;
+		}
+		if (errno == ECONNABORTED || errno == EINTR)
+			continue;
+		if (errno == EMFILE || errno == ENFILE)
 			turn_one_away(l);
-		else if (errno != ECONNABORTED && errno != EINTR)
-			break;
+		break;
 	}
 }
 
