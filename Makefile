@@ -81,20 +81,25 @@ $(B)/fprof: $(TOOL_OBJ) $(B)/libfprof.a
 
 $(B)/libfprof.so: $(CLIENT_OBJ) client/libfprof.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof.so.$(ABI) \
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof.so.$(ABI) -Wl,-z,nodelete \
 		-Wl,--version-script=client/libfprof.map -o $@ $(CLIENT_OBJ) $(LDFLAGS) -lpthread
 	@ln -sf libfprof.so $(B)/libfprof.so.$(ABI)
 
-# One object whose internal names are local: a game may have a memory_free of its own.
+# One object whose internal names are local: a game may have a memory_free of its own. What
+# client/glibc.h pins to an old version goes by its plain name: a static link has no versions.
+PINNED      := pthread_key_create pthread_key_delete pthread_setspecific
+PINNED_TO    = $(if $(filter aarch64-%,$(shell $(CC) -dumpmachine)),GLIBC_2.17,GLIBC_2.2.5)
+PLAIN_NAMES  = $(foreach f,$(PINNED),--redefine-sym $(f)@$(PINNED_TO)=$(f))
+
 $(B)/libfprof.a: $(CLIENT_OBJ)
 	$(call say,AR,$@)
 	$(Q)$(LD) -r -o $(B)/libfprof.o $^
-	$(Q)$(OBJCOPY) --localize-hidden $(B)/libfprof.o
+	$(Q)$(OBJCOPY) --localize-hidden $(PLAIN_NAMES) $(B)/libfprof.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/libfprof.o
 
 $(B)/libfprof-preload.so: $(CLIENT_OBJ) $(HOOK_OBJ) client/preload/preload.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so -Wl,-Bsymbolic \
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so -Wl,-Bsymbolic -Wl,-z,nodelete \
 		-Wl,--version-script=client/preload/preload.map -o $@ \
 		$(CLIENT_OBJ) $(HOOK_OBJ) $(LDFLAGS) -ldl -lpthread
 

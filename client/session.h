@@ -9,7 +9,7 @@
 #define FPROF_CLIENT_SESSION_H
 
 #include "fd.h"
-#include "link.h"
+#include "connection.h"
 
 #include "fprof/clock_source.h"
 #include "fprof/writer.h"

@@ -12,9 +12,8 @@
 #include "elf.h"
 
 #include <elf.h>
+#include <link.h>
 #include <stddef.h>
-/* The system's: client/ has a link.h, too. */
-#include <../include/link.h>
 
 /* The tables of one object. */
 struct elf_object {

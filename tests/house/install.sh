@@ -50,6 +50,12 @@ check "a C program builds by pkg-config, shared" shared_c
 check "a C++ program builds by pkg-config, shared" shared_cxx
 check "a C program builds by pkg-config, static" static_c
 
+static_all() {
+	gcc -std=c11 -static -o "$tmp/static_all" "$tmp/use.c" $(flags --cflags) $(flags --static --libs) &&
+		[ "$(cd "$tmp" && ./static_all)" = drew ]
+}
+check "a C program builds without any shared library" static_all
+
 mkdir "$tmp/cmake"
 cat >"$tmp/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.18)

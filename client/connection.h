@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection to the daemon: a socket for the handshake, and the daemon's control page. */
-#ifndef FPROF_CLIENT_LINK_H
-#define FPROF_CLIENT_LINK_H
+#ifndef FPROF_CLIENT_CONNECTION_H
+#define FPROF_CLIENT_CONNECTION_H
 
 #include "fprof/layout.h"
 

@@ -11,7 +11,7 @@
  *
  * All of it runs under link->busy, a lock that is only ever tried.
  */
-#include "link.h"
+#include "connection.h"
 
 #include "fprof.h"
 #include "note.h"
