@@ -137,7 +137,7 @@ run_jobs() {
 		while [ ${#running[@]} -ge "$JOBS" ]; do
 			reap
 		done
-		timeout --kill-after=10 400 bash -c "${commands[i]}" >"$logs/${names[i]//\//.}.log" 2>&1 </dev/null &
+		timeout --kill-after=10 590 bash -c "${commands[i]}" >"$logs/${names[i]//\//.}.log" 2>&1 </dev/null &
 		running[$!]=$i
 	done
 	while [ ${#running[@]} -gt 0 ]; do
