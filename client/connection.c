@@ -4,8 +4,8 @@
  *
  * Nothing here blocks. While no daemon is there, one look for a socket a second; while the answer
  * to the hello is awaited, one recv() a poll; afterwards no system call at all: the control page
- * says what to do, and its heartbeat that the daemon lives. Where the heartbeat is still for two
- * seconds the socket is asked, once a second, whether the daemon hung up (it died) or not (it is
+ * says what to do, and its heartbeat that the daemon lives. Where the heartbeat is still for a
+ * second the socket is asked, once a second, whether the daemon hung up (it died) or not (it is
  * stopped). If it did, the same memory is offered to the next one; recording goes on all the
  * while, so the ring holds the newest events when it comes.
  *
@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define NS_PER_S   UINT64_C(1000000000)
-#define BEAT_STILL (2 * NS_PER_S)
+#define BEAT_STILL NS_PER_S
 #define RETRY_SOON NS_PER_S
 #define RETRY_LATER \
 	(10 * NS_PER_S) /* after a refusal: the answer will hardly be another one soon */
