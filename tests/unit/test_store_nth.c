@@ -174,7 +174,7 @@ static void a_write_fails_at_open(void **state)
 
 static void an_allocation_fails_at_open(void **state)
 {
-	try_open(*state, FAILING_ALLOCATIONS, false, 37);
+	try_open(*state, FAILING_ALLOCATIONS, false, 101);
 }
 
 int main(void)
