@@ -15,8 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#define KEEPALIVE_SECONDS 15
-#define REPLAY_FRAMES	  128 /* read at once for a client that catches up */
+#define KEEPALIVE_MS  15000
+#define AGAIN_MS      100 /* after a history that could not be read */
+#define REPLAY_FRAMES 128 /* read at once for a client that catches up */
 
 /* What is new of a session. Ranges are empty when from is 0. */
 struct news {
@@ -32,6 +33,7 @@ struct feed {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
+	bool again;	       /* news were put back: not at once again */
 	VEC(struct news) news; /* a session once */
 };
 
@@ -135,16 +137,17 @@ static bool has_gpu(const struct history_frames *frames, uint64_t frame)
 
 /* Publishes frames from..to of a session: all as new ones, or those with GPU results as
  * completions. */
-static void tell_frames(struct feed *feed, struct history *h, const struct news *n, uint32_t uid,
-			enum stream_kind kind, uint64_t from, uint64_t to)
+static int tell_frames(struct feed *feed, struct history *h, const struct news *n, uint32_t uid,
+		       enum stream_kind kind, uint64_t from, uint64_t to)
 {
 	__attribute__((cleanup(history_frames_deinit))) struct history_frames frames = {0};
 	struct stream_event event = {.kind = kind, .session = n->session, .uid = uid};
 	struct json text = {0};
 	size_t i;
+	int rc = history_frames(h, n->session, NULL, from, to, &frames);
 
-	if (history_frames(h, n->session, NULL, from, to, &frames) < 0)
-		return;
+	if (rc < 0)
+		return rc;
 	if (kind == STREAM_FRAME && frames.frames.count < to - from + 1)
 		stream_miss(feed->api->hub, n->session, uid, to - from + 1 - frames.frames.count);
 	for (i = 0; i < frames.frames.count; i++) {
@@ -160,6 +163,7 @@ static void tell_frames(struct feed *feed, struct history *h, const struct news 
 			stream_publish(feed->api->hub, &event);
 	}
 	json_free(&text);
+	return 0;
 }
 
 static void tell_session(struct feed *feed, struct history *h, const struct history_session *s)
@@ -185,57 +189,105 @@ static void tell_session(struct feed *feed, struct history *h, const struct hist
 	VEC_FREE(&streams);
 }
 
-static void tell(struct feed *feed, struct history *h, const struct news *n)
+/* Tells all of n and takes from it what was told. 0 or -errno: the rest is still to be told. */
+static int tell(struct feed *feed, struct history *h, struct news *n)
 {
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
-	uint64_t gpu_to = n->gpu_to;
+	int rc = history_session(h, n->session, HISTORY_ANY_UID, &s);
 
-	if (history_session(h, n->session, HISTORY_ANY_UID, &s) < 0)
-		return;
-	if (n->state && s.update.state == SESSION_LIVE)
+	if (rc < 0)
+		return rc;
+	if (n->state && s.update.state == SESSION_LIVE) {
 		tell_session(feed, h, &s);
-	if (n->from)
-		tell_frames(feed, h, n, s.row.uid, STREAM_FRAME, n->from, n->to);
-	if (n->from && gpu_to >= n->from)
-		gpu_to = n->from - 1; /* new frames were just sent with what they have */
-	if (n->gpu_from && n->gpu_from <= gpu_to)
-		tell_frames(feed, h, n, s.row.uid, STREAM_GPU, n->gpu_from, gpu_to);
-	if (n->state && s.update.state != SESSION_LIVE)
+		n->state = false;
+	}
+	if (n->from) {
+		rc = tell_frames(feed, h, n, s.row.uid, STREAM_FRAME, n->from, n->to);
+		if (rc < 0)
+			return rc;
+		if (n->gpu_to >= n->from)
+			n->gpu_to = n->from - 1; /* these were just sent with what they have */
+		n->from = 0;
+	}
+	if (n->gpu_from && n->gpu_from <= n->gpu_to) {
+		rc = tell_frames(feed, h, n, s.row.uid, STREAM_GPU, n->gpu_from, n->gpu_to);
+		if (rc < 0)
+			return rc;
+	}
+	if (n->state)
 		tell_session(feed, h, &s);
+	return 0;
 }
 
-static void tell_all(struct feed *feed, const struct news *news, size_t count)
+/* What could not be read is put back, for the next round. */
+static void put_back(struct feed *feed, const struct news *rest)
+{
+	struct news *n;
+
+	pthread_mutex_lock(&feed->lock);
+	n = news_of(feed, rest->session);
+	if (n && rest->from) {
+		widen(&n->from, &n->to, rest->from);
+		widen(&n->from, &n->to, rest->to);
+	}
+	if (n && rest->gpu_from && rest->gpu_from <= rest->gpu_to) {
+		widen(&n->gpu_from, &n->gpu_to, rest->gpu_from);
+		widen(&n->gpu_from, &n->gpu_to, rest->gpu_to);
+	}
+	if (n)
+		n->state |= rest->state;
+	feed->again = true;
+	pthread_mutex_unlock(&feed->lock);
+}
+
+static void tell_all(struct feed *feed, struct news *news, size_t count)
 {
 	_cleanup_reader_ struct api_reader reader = {0};
 	size_t i;
 	int rc = readers_take(feed->api->readers, &reader.history);
 
-	if (rc < 0) {
-		log_warning("the event stream cannot read the history: %s", strerror(-rc));
-		return;
+	if (!rc)
+		reader.readers = feed->api->readers;
+	for (i = 0; i < count; i++) {
+		if (reader.readers)
+			rc = tell(feed, reader.history, &news[i]);
+		if (rc == -ENOENT && news[i].from) /* whose it was is gone with it */
+			stream_miss(feed->api->hub, news[i].session, HISTORY_ANY_UID,
+				    news[i].to - news[i].from + 1);
+		if (rc == 0 || rc == -ENOENT)
+			continue;
+		log_warning("the event stream cannot read the history, trying again: %s",
+			    strerror(-rc));
+		put_back(feed, &news[i]);
 	}
-	reader.readers = feed->api->readers;
-	for (i = 0; i < count; i++)
-		tell(feed, reader.history, &news[i]);
 }
 
-/* Waits for news; false: time for a keep-alive. Returns with the lock held. */
+static struct timespec after_ms(unsigned ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000 + (t.tv_nsec + ms % 1000 * 1000000L) / 1000000000L;
+	t.tv_nsec = (t.tv_nsec + ms % 1000 * 1000000L) % 1000000000L;
+	return t;
+}
+
+/* Waits for news; false: time for a keep-alive. With the lock held. */
 static bool wait_for_news(struct feed *feed)
 {
-	struct timespec until;
+	struct timespec until = after_ms(feed->again ? AGAIN_MS : KEEPALIVE_MS);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += KEEPALIVE_SECONDS;
-	while (!feed->stop && !feed->news.count) {
+	while (!feed->stop && (feed->again || !feed->news.count)) {
 		if (!stream_hub_clients(feed->api->hub)) {
+			feed->again = false;
 			pthread_cond_wait(&feed->wake, &feed->lock);
-			clock_gettime(CLOCK_MONOTONIC, &until);
-			until.tv_sec += KEEPALIVE_SECONDS;
+			until = after_ms(KEEPALIVE_MS);
 		} else if (pthread_cond_timedwait(&feed->wake, &feed->lock, &until) == ETIMEDOUT) {
-			return false;
+			break;
 		}
 	}
-	return true;
+	feed->again = false;
+	return feed->stop || feed->news.count;
 }
 
 static void *run(void *userdata)
