@@ -159,7 +159,7 @@ static bool claim(uint32_t *counter, uint32_t n, uint32_t limit, uint32_t *ret_f
 /* An id of nobody's, 0: there is none. */
 static uint32_t id_claim(struct session *s)
 {
-	uint32_t id = __atomic_exchange_n(&s->spare_marker, 0u, __ATOMIC_RELAXED);
+	uint32_t id = __atomic_exchange_n(&s->spare_marker, 0u, __ATOMIC_ACQUIRE);
 
 	if (id)
 		return id;
@@ -168,7 +168,7 @@ static uint32_t id_claim(struct session *s)
 
 static void id_return(struct session *s, uint32_t id)
 {
-	FPROF_STORE_RELAXED(&s->spare_marker, id);
+	FPROF_STORE_RELEASE(&s->spare_marker, id); /* what was written to its entry is done with */
 }
 
 static void put_string(struct session *s, uint32_t *at, const char *text, size_t n)

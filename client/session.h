@@ -8,8 +8,8 @@
 #ifndef FPROF_CLIENT_SESSION_H
 #define FPROF_CLIENT_SESSION_H
 
-#include "fd.h"
 #include "connection.h"
+#include "fd.h"
 
 #include "fprof/clock_source.h"
 #include "fprof/writer.h"
