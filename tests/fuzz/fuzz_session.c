@@ -257,7 +257,7 @@ static void run(uint8_t *at, struct memory *memory, const uint8_t *data, size_t 
 	else
 		memory_free(memory);
 	if (!live->fault)
-		live_end(live, SESSION_ENDED, "exit");
+		live_end(live, SESSION_ENDED);
 	check_ledgers(batch);
 	live_free(live);
 	batch_free(batch);

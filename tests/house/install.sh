@@ -51,6 +51,7 @@ check "a C++ program builds by pkg-config, shared" shared_cxx
 check "a C program builds by pkg-config, static" static_c
 
 static_all() {
+	# shellcheck disable=SC2046
 	gcc -std=c11 -static -o "$tmp/static_all" "$tmp/use.c" $(flags --cflags) $(flags --static --libs) &&
 		[ "$(cd "$tmp" && ./static_all)" = drew ]
 }

@@ -21,7 +21,7 @@ format() {
 tidy() {
 	# shellcheck disable=SC2016 # sh expands it
 	printf '%s\0' "${modules[@]}" |
-		xargs -0 -n 4 -P 2 sh -c 'for f in "$@"; do clang-tidy --quiet "$f" -- '"${tidy_flags[*]@Q}"' || exit 255; done' tidy 2>&1 |
+		xargs -0 -n 1 -P 2 sh -c 'clang-tidy --quiet "$1" -- '"${tidy_flags[*]@Q}" tidy 2>&1 |
 		grep -v ' warnings\? generated\.$'
 	return "${PIPESTATUS[1]}"
 }

@@ -173,11 +173,10 @@ static unsigned ids_of(const struct memory_view *view, const char *name)
 	unsigned found = 0;
 	uint32_t id;
 
-	for (id = 1; id <= view->head.marker_capacity; id++) {
-		if (memory_marker(view, id, &copy) < 0)
-			break;
-		found += !strcmp(copy.name, name);
-	}
+	/* An id that was claimed by a thread that came second may lie unused. */
+	for (id = 1; id <= view->head.marker_capacity; id++)
+		if (memory_marker(view, id, &copy) == 0)
+			found += !strcmp(copy.name, name);
 	return found;
 }
 
