@@ -46,8 +46,11 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 	[HISTORY_SLOWEST] = "SELECT frame FROM frames WHERE session = ? AND stream = ? "
 			    "AND flags & ? = 0 ORDER BY wall_ns DESC, frame LIMIT 1",
 	[HISTORY_CLOCK] = "SELECT clock_mult, clock_shift, start_ticks FROM sessions WHERE id = ?",
-	[HISTORY_NEXT_LANE] = "SELECT track, lane FROM chunks WHERE session = ? "
-			      "AND (track, lane) > (?, ?) ORDER BY track, lane LIMIT 1",
+	/* No (track, lane) > (?, ?): SQLite would step over every chunk of that lane. */
+	[HISTORY_NEXT_TRACK] = "SELECT track FROM chunks WHERE session = ? AND track > ? "
+			       "ORDER BY track LIMIT 1",
+	[HISTORY_NEXT_LANE] = "SELECT lane FROM chunks WHERE session = ? AND track = ? "
+			      "AND lane > ? ORDER BY lane LIMIT 1",
 	[HISTORY_CHUNKS] = CHUNK_SELECT "WHERE session = ? AND track = ? AND lane = ? "
 					"AND t1 >= ? ORDER BY t1, id",
 	[HISTORY_LAST_CHUNK] = CHUNK_SELECT "WHERE session = ? AND track = ? AND lane = ? "

@@ -254,32 +254,16 @@ static int finish_track(struct assembly *a, size_t messages)
 	return r < 0 ? r : cut_deepest(a, 4 * a->max_zones);
 }
 
-/* The lane after (track, lane) that has chunks: 1, 0, -errno. */
-static int next_lane(struct assembly *a, uint32_t *track, int64_t *lane)
-{
-	int64_t key[] = {(int64_t)a->session, *track, *lane};
-	sqlite3_stmt *stmt = history_ask(a->h, HISTORY_NEXT_LANE, key, 3);
-	struct sql_row row = sql_row(stmt);
-	int r = sql_step(stmt);
-
-	if (r == 1) {
-		*track = row_u32(&row);
-		*lane = row_int(&row);
-	}
-	sqlite3_reset(stmt);
-	return r;
-}
-
+/* Decodes all lanes of a track. */
 static int decode_track(struct assembly *a, uint32_t track)
 {
 	size_t messages = a->messages.count;
-	int64_t lane = -1;
-	uint32_t at = track;
+	int64_t key[] = {(int64_t)a->session, track, -1};
 	int r;
 
 	a->track = track;
-	while ((r = next_lane(a, &at, &lane)) == 1 && at == track) {
-		r = decode_lane(a, (uint32_t)lane);
+	while ((r = history_ask_int(a->h, HISTORY_NEXT_LANE, key, 3, &key[2])) == 1) {
+		r = decode_lane(a, (uint32_t)key[2]);
 		if (r == 0)
 			r = keep_lane(a);
 		if (r < 0)
@@ -291,15 +275,13 @@ static int decode_track(struct assembly *a, uint32_t track)
 /* The marking track first, then the others that have chunks. */
 static int decode_tracks(struct assembly *a)
 {
-	uint32_t marking = a->detail->frame.row.track, track = 0;
-	int64_t lane = INT64_MAX;
+	uint32_t marking = a->detail->frame.row.track;
+	int64_t key[] = {(int64_t)a->session, 0};
 	int r = decode_track(a, marking);
 
-	while (r >= 0 && (r = next_lane(a, &track, &lane)) == 1) {
-		lane = INT64_MAX;
-		if (track != marking)
-			r = decode_track(a, track);
-	}
+	while (r >= 0 && (r = history_ask_int(a->h, HISTORY_NEXT_TRACK, key, 2, &key[1])) == 1)
+		if (key[1] != marking)
+			r = decode_track(a, (uint32_t)key[1]);
 	return r;
 }
 
