@@ -108,7 +108,8 @@ void api_json_session(struct json *j, const struct api *api, const struct histor
 void api_json_retained(struct json *j, const struct history_session *s);
 /* What recording costs the game: a member, null before the first frame. */
 void api_json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u);
-/* The members of a frame, without its braces. gpus: those of this frame. */
+/* The members of a frame (the tail has no number), without its braces. gpus: those of this frame.
+ */
 void api_json_frame_members(struct json *j, const struct history_frame *f,
 			    const struct frame_gpu_row *gpus, size_t gpu_count);
 /* The members of a track (thread, fiber, GPU queue) of session r. */

@@ -141,10 +141,22 @@ static void json_zone(struct json *j, const struct detail *x, const struct histo
 	json_object_end(j);
 }
 
+/* Of track i from *at on, which moves on. */
+static void json_open(struct json *j, const struct detail *x, size_t i, size_t *at)
+{
+	char unknown[32];
+
+	json_key(j, "open");
+	json_array_begin(j);
+	for (; *at < x->d->open.count && x->d->open.at[*at].track == i; ++*at)
+		json_string(j, marker_name(x, x->d->open.at[*at].marker, unknown, sizeof(unknown)));
+	json_array_end(j);
+}
+
 static void json_threads(struct json *j, const struct detail *x)
 {
 	const struct history_frame_detail *d = x->d;
-	size_t i, zone = 0, first;
+	size_t i, zone = 0, open = 0, first;
 
 	json_key(j, "threads");
 	json_array_begin(j);
@@ -156,6 +168,8 @@ static void json_threads(struct json *j, const struct detail *x)
 		for (first = zone; zone < d->zones.count && d->zones.at[zone].track == i; zone++)
 			json_zone(j, x, &d->zones.at[zone], first);
 		json_array_end(j);
+		if (d->frame.row.flags & FRAME_UNFINISHED)
+			json_open(j, x, i, &open);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -292,6 +306,10 @@ static int find_frame(struct history *h, uint64_t session, const char *stream,
 
 	if (kind == ROUTE_FRAME_NUMBER)
 		return 0;
+	if (kind == ROUTE_FRAME_TAIL) {
+		*frame = HISTORY_TAIL;
+		return 0;
+	}
 	if (kind == ROUTE_FRAME_SLOWEST)
 		return history_slowest(h, session, stream, frame);
 	rc = history_frames_last(h, session, stream, 1, &newest);
@@ -307,7 +325,7 @@ static bool parse_frame(const struct api_request *q, struct api_answer *a,
 			enum route_frame_kind *kind, uint64_t *frame, uint64_t *max_zones)
 {
 	static const char *const allowed[] = {"a frame's number, from 1", "slowest", "latest",
-					      NULL};
+					      "tail", NULL};
 	static const char *const allowed_zones[] = {"1..200000", NULL};
 	const char *zones = route_value(&q->route, "max_zones");
 

@@ -11,7 +11,7 @@ static void json_flags(struct json *j, uint32_t flags)
 	static const char *const names[] = {"startup",	      "lost_events", "gpu_incomplete",
 					    "gpu_pending",    "clock_step",  "events_evicted",
 					    "late_events",    "marks_lost",  "counters_incomplete",
-					    "clock_doubtful", "paused"};
+					    "clock_doubtful", "paused",	     "unfinished"};
 	size_t i;
 
 	json_key(j, "flags");
@@ -46,7 +46,11 @@ void api_json_frame_members(struct json *j, const struct history_frame *f,
 {
 	const struct frame_row *r = &f->row;
 
-	json_member_uint(j, "frame", r->frame);
+	json_key(j, "frame");
+	if (r->frame == HISTORY_TAIL)
+		json_null(j);
+	else
+		json_uint(j, r->frame);
 	json_key(j, "engine_id");
 	if (r->engine_id < 0)
 		json_null(j);

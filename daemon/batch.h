@@ -58,6 +58,7 @@ enum frame_flags {
 	FRAME_COUNTERS_INCOMPLETE = 1 << 8,
 	FRAME_CLOCK_DOUBTFUL = 1 << 9, /* the clock is not invariant */
 	FRAME_PAUSED = 1 << 10,	       /* recording was stopped or frozen within it */
+	FRAME_UNFINISHED = 1 << 11,    /* set by readers: no mark has ended it */
 };
 
 struct session_row {

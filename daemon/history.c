@@ -61,6 +61,10 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 			  "ORDER BY track, begin_ns, end_ns DESC",
 	[HISTORY_GAPS] = "SELECT " ROWS_GAP " FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
 	[HISTORY_MARKER] = "SELECT " ROWS_MARKER " FROM markers WHERE session = ? AND marker = ?",
+	[HISTORY_NEWEST] = "SELECT max(t1) FROM chunks WHERE session = ?",
+	[HISTORY_EVENTS_AFTER] = "SELECT sum(events) FROM chunks WHERE session = ? AND t1 > ?",
+	[HISTORY_LOST] = "SELECT sum(events) FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
+	[HISTORY_MARKING] = "SELECT track FROM streams WHERE session = ? AND stream = ?",
 };
 
 int history_open(struct store *store, struct history **ret_history)

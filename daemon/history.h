@@ -94,6 +94,12 @@ struct history_message {
 	uint32_t colour;
 	char *text; /* NULL for an instant: marker is its name */
 };
+/* A zone that is open at the end of what is known. */
+struct history_open {
+	uint32_t track; /* index into tracks[] */
+	uint32_t marker;
+	int64_t begin_ns;
+};
 struct history_marker {
 	uint32_t marker;
 	struct marker_row row;
@@ -103,14 +109,22 @@ struct history_frame_detail {
 	VEC(struct track_row) tracks;	      /* that have anything in the frame, main first */
 	VEC(struct history_zone) zones;	      /* by track, then begin, parents before children */
 	VEC(struct history_message) messages; /* by time; instants too */
+	VEC(struct history_open) open;	      /* by track, outermost first; never cut */
 	VEC(struct frame_counter_row) counters;
 	VEC(struct gpu_span_row) gpu_spans;
 	VEC(struct frame_gpu_row) gpus;
 	VEC(struct gap_row) gaps;
 	VEC(struct marker_row) markers; /* those used above, sorted by marker id */
-	bool truncated;			/* zones beyond max_zones were cut, deepest first */
+	bool truncated;			/* zones beyond max_zones were cut, deepest first;
+					   or the tail is longer than HISTORY_TAIL_NS */
 };
-/* All of one frame; at most max_zones zones (0: no limit). */
+/*
+ * All of one frame; at most max_zones zones (0: no limit). HISTORY_TAIL is the unfinished tail of a
+ * stream: what follows its last frame, or the session's begin, up to the newest event, as a frame
+ * with the number 0 and FRAME_UNFINISHED; of a long one the newest HISTORY_TAIL_NS.
+ */
+#define HISTORY_TAIL	0
+#define HISTORY_TAIL_NS INT64_C(1000000000)
 int history_frame_detail(struct history *h, uint64_t session, const char *stream, uint64_t frame,
 			 size_t max_zones, struct history_frame_detail *ret_detail);
 void history_frame_detail_deinit(struct history_frame_detail *detail);

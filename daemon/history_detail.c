@@ -11,24 +11,19 @@
 #include "history_impl.h"
 #include "history_zones.h"
 #include "rows.h"
-#include "shm/clock_source.h"
 #include "util.h"
 
 #include <errno.h>
 #include <string.h>
-
-struct clock {
-	struct fprof_clock_rate rate;
-	uint64_t base;
-};
 
 /* A call in progress. */
 struct assembly {
 	struct history *h;
 	uint64_t session;
 	struct history_frame_detail *detail;
-	struct clock clock;
+	struct history_clock clock;
 	size_t max_zones;
+	uint64_t gpu_frame; /* whose GPU spans belong to it */
 	zone_vec zones;
 	message_vec messages;
 	struct zone_decoder *decoder;
@@ -51,6 +46,7 @@ void history_frame_detail_deinit(struct history_frame_detail *detail)
 	VEC_FREE(&detail->tracks);
 	VEC_FREE(&detail->zones);
 	VEC_FREE(&detail->messages);
+	VEC_FREE(&detail->open);
 	VEC_FREE(&detail->counters);
 	VEC_FREE(&detail->gpu_spans);
 	VEC_FREE(&detail->gpus);
@@ -141,6 +137,25 @@ static int decode_last(struct assembly *a, uint32_t lane)
 	return r;
 }
 
+/* What the lane in progress leaves open, when nothing later is known of it. */
+static int keep_open(struct assembly *a)
+{
+	uint32_t i;
+
+	if (VEC_RESERVE(&a->detail->open, a->decoder->depth) < 0)
+		return -ENOMEM;
+	for (i = 0; i < a->decoder->depth; i++) {
+		const struct chunk_open *open = &a->decoder->stack[i].open;
+
+		a->detail->open.at[a->detail->open.count++] = (struct history_open){
+			.track = (uint32_t)a->detail->tracks.count,
+			.marker = open->marker,
+			.begin_ns = history_ns(&a->clock, open->begin),
+		};
+	}
+	return 0;
+}
+
 static int decode_lane(struct assembly *a, uint32_t lane)
 {
 	const struct frame_row *frame = &a->detail->frame.row;
@@ -165,6 +180,8 @@ static int decode_lane(struct assembly *a, uint32_t lane)
 	sqlite3_reset(stmt);
 	if (r >= 0 && found == 0)
 		r = decode_last(a, lane);
+	if (r >= 0 && !later)
+		r = keep_open(a);
 	zone_decoder_end(a->decoder, !later);
 	return MIN(r, 0);
 }
@@ -240,13 +257,30 @@ static int cut_deepest(struct assembly *a, size_t max)
 	return 0;
 }
 
-/* All lanes of the track in progress are decoded. messages: how many there were before it. */
-static int finish_track(struct assembly *a, size_t messages)
+/* Lanes of a track are read one after the other; what is open in them nests by time. Few. */
+static void sort_open(struct history_open *open, size_t count)
+{
+	size_t i, k;
+
+	for (i = 1; i < count; i++) {
+		struct history_open moved = open[i];
+
+		for (k = i; k > 0 && open[k - 1].begin_ns > moved.begin_ns; k--)
+			open[k] = open[k - 1];
+		open[k] = moved;
+	}
+}
+
+/* All lanes of the track in progress are decoded. messages, open: how many there were before it. */
+static int finish_track(struct assembly *a, size_t messages, size_t open)
 {
 	uint32_t index = (uint32_t)a->detail->tracks.count;
+	size_t opened = a->detail->open.count - open;
 	int r = 0;
 
-	if (a->lanes.count > 0 || a->messages.count > messages)
+	if (opened > 0)
+		sort_open(a->detail->open.at + open, opened);
+	if (a->lanes.count > 0 || a->messages.count > messages || opened > 0)
 		r = add_track(a, a->track);
 	if (r == 0 && a->lanes.count > 0)
 		r = zones_merge(a->lanes.at, a->lanes.count, index, &a->zones);
@@ -257,7 +291,7 @@ static int finish_track(struct assembly *a, size_t messages)
 /* Decodes all lanes of a track. */
 static int decode_track(struct assembly *a, uint32_t track)
 {
-	size_t messages = a->messages.count;
+	size_t messages = a->messages.count, open = a->detail->open.count;
 	int64_t key[] = {(int64_t)a->session, track, -1};
 	int r;
 
@@ -269,7 +303,7 @@ static int decode_track(struct assembly *a, uint32_t track)
 		if (r < 0)
 			return r;
 	}
-	return r < 0 ? r : finish_track(a, messages);
+	return r < 0 ? r : finish_track(a, messages, open);
 }
 
 /* The marking track first, then the others that have chunks. */
@@ -285,17 +319,12 @@ static int decode_tracks(struct assembly *a)
 	return r;
 }
 
-static int64_t to_ns(const struct clock *clock, int64_t ticks)
-{
-	return fprof_clock_ns(&clock->rate, clock->base, clock->base + (uint64_t)ticks);
-}
-
 static void clip_zone(const struct assembly *a, struct history_zone *zone)
 {
 	const struct frame_row *frame = &a->detail->frame.row;
 	int64_t begin = zone->begin_ns, end = zone->end_ns;
 
-	zone->full_begin_ns = to_ns(&a->clock, begin);
+	zone->full_begin_ns = history_ns(&a->clock, begin);
 	zone->begin_ns = zone->full_begin_ns;
 	if (begin < frame->t0) {
 		zone->begin_ns = frame->begin_ns;
@@ -305,7 +334,7 @@ static void clip_zone(const struct assembly *a, struct history_zone *zone)
 		zone->end_ns = frame->end_ns;
 		zone->flags |= ZONE_CLIPPED_END;
 	} else {
-		zone->end_ns = to_ns(&a->clock, end);
+		zone->end_ns = history_ns(&a->clock, end);
 	}
 }
 
@@ -329,7 +358,7 @@ static int finish_zones(struct assembly *a)
 	for (i = 0; i < a->zones.count; i++)
 		clip_zone(a, &a->zones.at[i]);
 	for (i = 0; i < a->messages.count; i++)
-		a->messages.at[i].ns = to_ns(&a->clock, a->messages.at[i].ns);
+		a->messages.at[i].ns = history_ns(&a->clock, a->messages.at[i].ns);
 	if (a->messages.count > 1)
 		qsort(a->messages.at, a->messages.count, sizeof(*a->messages.at), by_time);
 	d->zones.at = a->zones.at;
@@ -362,7 +391,7 @@ static int read_counters(struct assembly *a)
 
 static int read_spans(struct assembly *a)
 {
-	int64_t key[] = {(int64_t)a->session, (int64_t)a->detail->frame.row.frame};
+	int64_t key[] = {(int64_t)a->session, (int64_t)a->gpu_frame};
 	sqlite3_stmt *stmt = history_ask(a->h, HISTORY_SPANS, key, 2);
 	int r;
 
@@ -447,6 +476,8 @@ static int collect_ids(const struct history_frame_detail *d, struct id_set *set)
 		r = id_set_add(set, d->zones.at[i].marker);
 	for (i = 0; i < d->messages.count && r == 0; i++)
 		r = id_set_add(set, d->messages.at[i].marker);
+	for (i = 0; i < d->open.count && r == 0; i++)
+		r = id_set_add(set, d->open.at[i].marker);
 	for (i = 0; i < d->counters.count && r == 0; i++)
 		r = id_set_add(set, d->counters.at[i].marker);
 	for (i = 0; i < d->gpu_spans.count && r == 0; i++)
@@ -484,24 +515,6 @@ static int read_markers(struct assembly *a)
 	return r;
 }
 
-static int read_clock(struct assembly *a)
-{
-	int64_t id = (int64_t)a->session;
-	sqlite3_stmt *stmt = history_ask(a->h, HISTORY_CLOCK, &id, 1);
-	struct sql_row row = sql_row(stmt);
-	int r = sql_step(stmt);
-
-	if (r == 1) {
-		a->clock.rate.mult = row_uint(&row);
-		a->clock.rate.shift = row_u32(&row);
-		a->clock.base = row_uint(&row);
-	}
-	sqlite3_reset(stmt);
-	if (r == 1 && a->clock.rate.shift > 63)
-		return -EBADMSG;
-	return r == 0 ? -ENOENT : MIN(r, 0);
-}
-
 /* The frame's row, with its GPU rows. */
 static int read_frame(struct assembly *a, const char *stream, uint64_t frame,
 		      int64_t *ret_evicted_before)
@@ -524,14 +537,29 @@ static int read_frame(struct assembly *a, const char *stream, uint64_t frame,
 	return r;
 }
 
+static int read_tail(struct assembly *a, const char *stream)
+{
+	struct history_tail tail;
+	int r = history_read_tail(a->h, a->session, stream, &a->clock, &tail);
+
+	if (r < 0)
+		return r;
+	a->detail->frame = tail.frame;
+	a->detail->truncated = tail.cut;
+	a->gpu_frame = tail.number;
+	return 0;
+}
+
 static int assemble(struct assembly *a, const char *stream, uint64_t frame)
 {
-	int64_t evicted_before;
+	int64_t evicted_before = INT64_MIN;
 	struct frame_row *row = &a->detail->frame.row;
-	int r = read_frame(a, stream, frame, &evicted_before);
+	int r = history_read_clock(a->h, a->session, &a->clock);
 
+	a->gpu_frame = frame;
 	if (r == 0)
-		r = read_clock(a);
+		r = frame == HISTORY_TAIL ? read_tail(a, stream)
+					  : read_frame(a, stream, frame, &evicted_before);
 	if (r < 0)
 		return r;
 	zone_decoder_init(a->decoder, row->t0, row->t1, a->max_zones, &a->messages);

@@ -4,6 +4,7 @@
 #define FPROF_DAEMON_HISTORY_IMPL_H
 
 #include "history.h"
+#include "shm/clock_source.h"
 #include "sql.h"
 
 enum history_statement {
@@ -31,7 +32,23 @@ enum history_statement {
 	HISTORY_SPANS,
 	HISTORY_GAPS,
 	HISTORY_MARKER,
+	HISTORY_NEWEST,
+	HISTORY_EVENTS_AFTER,
+	HISTORY_LOST,
+	HISTORY_MARKING,
 	HISTORY_STATEMENTS
+};
+
+struct history_clock {
+	struct fprof_clock_rate rate;
+	uint64_t base;
+};
+
+/* What follows the last frame of a stream. */
+struct history_tail {
+	struct history_frame frame;
+	uint64_t number; /* that it would have */
+	bool cut;	 /* it began before HISTORY_TAIL_NS */
 };
 
 struct history {
@@ -61,5 +78,13 @@ int history_find_stream(struct history *h, uint64_t session, const char *name, u
 /* Within a transaction: frames from..to with their GPU rows and flags. */
 int history_read_frames(struct history *h, uint64_t session, uint32_t stream, uint64_t from,
 			uint64_t to, int64_t evicted_before, struct history_frames *ret_frames);
+
+/* Within a transaction: 0, -ENOENT (no such session), -errno. */
+int history_read_clock(struct history *h, uint64_t session, struct history_clock *ret_clock);
+/* Ticks since the session's start as ns. */
+int64_t history_ns(const struct history_clock *clock, int64_t ticks);
+/* Within a transaction: 0, -ENOENT (no such session or stream), -errno. */
+int history_read_tail(struct history *h, uint64_t session, const char *stream,
+		      const struct history_clock *clock, struct history_tail *ret_tail);
 
 #endif

@@ -259,6 +259,10 @@ int route_frame(const char *text, enum route_frame_kind *ret_kind, uint64_t *ret
 		*ret_kind = ROUTE_FRAME_LATEST;
 		return 0;
 	}
+	if (!strcmp(text, "tail")) {
+		*ret_kind = ROUTE_FRAME_TAIL;
+		return 0;
+	}
 	*ret_kind = ROUTE_FRAME_NUMBER;
 	return route_number(text, 1, INT64_MAX, ret_frame);
 }

@@ -67,8 +67,13 @@ int route_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_num
 /* A session: a number from 1, or `current`, which is 0. 0 or -EINVAL. */
 int route_session(const char *text, uint64_t *ret_session);
 
-enum route_frame_kind { ROUTE_FRAME_NUMBER, ROUTE_FRAME_SLOWEST, ROUTE_FRAME_LATEST };
-/* A frame: a number from 1, `slowest` or `latest`. 0 or -EINVAL. */
+enum route_frame_kind {
+	ROUTE_FRAME_NUMBER,
+	ROUTE_FRAME_SLOWEST,
+	ROUTE_FRAME_LATEST,
+	ROUTE_FRAME_TAIL
+};
+/* A frame: a number from 1, `slowest`, `latest` or `tail`. 0 or -EINVAL. */
 int route_frame(const char *text, enum route_frame_kind *ret_kind, uint64_t *ret_frame);
 
 /* Last-Event-ID: SESSION:FRAME. 0 or -EINVAL. */

@@ -583,6 +583,188 @@ static void times_are_on_the_sessions_clock(void **state)
 	history_frame_detail_deinit(&d);
 }
 
+struct expected_open {
+	uint32_t track, marker;
+	int64_t begin;
+};
+
+static void assert_open(const struct history_frame_detail *d, const struct expected_open *e,
+			size_t count)
+{
+	size_t i;
+
+	assert_int_equal(d->open.count, count);
+	for (i = 0; i < count; i++) {
+		assert_int_equal(d->open.at[i].track, e[i].track);
+		assert_int_equal(d->open.at[i].marker, e[i].marker);
+		assert_int_equal(d->open.at[i].begin_ns, e[i].begin);
+	}
+}
+
+#define ASSERT_OPEN(d, ...)                                           \
+	assert_open((d), (const struct expected_open[]){__VA_ARGS__}, \
+		    ARRAY_SIZE(((const struct expected_open[]){__VA_ARGS__})))
+
+/* The marking thread dies in two zones, a silent one in what it began long before, a third had left
+ * its zone open when it ended. */
+static void the_tail_is_what_follows_the_last_frame(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct maker *m = maker_new(1, 1, 0, 310);
+	struct history_frame_detail d;
+
+	add_track(b, 1, 2, "loader");
+	add_track(b, 1, 3, "gone");
+	make_begin(m, 310, 1);
+	make_begin(m, 320, 2);
+	make_end(m, 330);
+	make_begin(m, 340, 3);
+	make_chunk(m, b);
+	m = maker_new(1, 2, 0, 20);
+	make_begin(m, 20, 2);
+	make_begin(m, 30, 1);
+	make_chunk(m, b);
+	m = maker_new(1, 3, 0, 305);
+	make_begin(m, 305, 3);
+	make_with(m, 315, CHUNK_TRUNCATE, 1);
+	make_event(m, 315, CHUNK_THREAD_END);
+	make_chunk(m, b);
+	PUSH(&b->gpu_spans,
+	     (struct gpu_span_row){.session = 1, .frame = 4, .track = 9, .marker = 3, .end_ns = 5});
+	PUSH(&b->gaps, (struct gap_row){1, 1, 0, 301, 309, 7});
+	b->chunks.at[0].events = 4;
+	submit(f, b);
+
+	detail_of(f, HISTORY_TAIL, &d);
+	ASSERT_ZONES(&d, {0, 1, 310, 341, 310, 0, -1, ZONE_CLIPPED_END | ZONE_OPEN},
+		     {0, 2, 320, 330, 320, 1, 0, 0},
+		     {0, 3, 340, 341, 340, 1, 0, ZONE_CLIPPED_END | ZONE_OPEN},
+		     {1, 2, 300, 341, 20, 0, -1, ZONE_CLIPPED_BEGIN | ZONE_CLIPPED_END | ZONE_OPEN},
+		     {1, 1, 300, 341, 30, 1, 3, ZONE_CLIPPED_BEGIN | ZONE_CLIPPED_END | ZONE_OPEN},
+		     {2, 3, 305, 315, 305, 0, -1, ZONE_TRUNCATED});
+	ASSERT_OPEN(&d, {0, 1, 310}, {0, 3, 340}, {1, 2, 20}, {1, 1, 30});
+	assert_string_equal(d.tracks.at[1].name, "loader");
+	assert_int_equal(d.frame.row.frame, 0);
+	assert_int_equal(d.frame.row.flags, FRAME_UNFINISHED | FRAME_LOST_EVENTS);
+	assert_int_equal(d.frame.row.begin_ns, 300);
+	assert_int_equal(d.frame.row.end_ns, 341);
+	assert_int_equal(d.frame.row.cpu_ns, NS_UNKNOWN);
+	assert_int_equal(d.frame.row.events, 4 + 3);
+	assert_int_equal(d.frame.row.lost_events, 7);
+	assert_int_equal(d.gaps.count, 1);
+	assert_int_equal(d.gpu_spans.count, 1);
+	assert_false(d.truncated);
+	history_frame_detail_deinit(&d);
+
+	/* However few zones are wanted, what is open is all there. */
+	assert_int_equal(history_frame_detail(f->history, 1, NULL, HISTORY_TAIL, 1, &d), 0);
+	assert_int_equal(d.zones.count, 1);
+	assert_true(d.truncated);
+	ASSERT_OPEN(&d, {0, 1, 310}, {0, 3, 340}, {1, 2, 20}, {1, 1, 30});
+	assert_string_equal(history_marker_of(&d, 3)->name, "render");
+	history_frame_detail_deinit(&d);
+	assert_int_equal(history_frame_detail(f->history, 1, "none", HISTORY_TAIL, 0, &d), -ENOENT);
+	assert_int_equal(history_frame_detail(f->history, 2, NULL, HISTORY_TAIL, 0, &d), -ENOENT);
+}
+
+/* Each stream's tail begins at its own last frame; the newest event of any thread ends it. */
+static void a_tail_may_be_empty(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct history_frame_detail d;
+
+	add_stream(b, 1, 3, "physics");
+	add_frame(b, 1, 3, 1, 10, 110);
+	submit(f, b);
+	detail_of(f, HISTORY_TAIL, &d);
+	assert_int_equal(d.tracks.count + d.zones.count + d.open.count, 0);
+	assert_int_equal(d.frame.row.begin_ns, 300);
+	assert_int_equal(d.frame.row.end_ns, 300);
+	assert_int_equal(d.frame.row.flags, FRAME_UNFINISHED);
+	history_frame_detail_deinit(&d);
+
+	b = must(batch_new());
+	add_zones(b, 1, 1, 250, 290, 1);
+	submit(f, b);
+	assert_int_equal(history_frame_detail(f->history, 1, "physics", HISTORY_TAIL, 0, &d), 0);
+	assert_int_equal(d.frame.row.begin_ns, 110);
+	assert_in_range(d.frame.row.end_ns, 271, 290);
+	assert_int_equal(d.zones.count, 1);
+	history_frame_detail_deinit(&d);
+}
+
+/* Without a mark all is tail: of three seconds the last is read, with what began before. */
+static void a_session_without_frames_is_all_tail(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	struct history_frame_detail d;
+	int64_t step = HISTORY_TAIL_NS / 10, i;
+
+	submit(f, b);
+	detail_of(f, HISTORY_TAIL, &d);
+	assert_int_equal(d.frame.row.flags, FRAME_UNFINISHED | FRAME_STARTUP);
+	assert_int_equal(d.frame.row.end_ns, 0);
+	history_frame_detail_deinit(&d);
+
+	b = must(batch_new());
+	for (i = 0; i < 30; i++) {
+		struct maker *m = maker_new(1, 1, 0, i * step);
+
+		if (i > 0)
+			make_carried(m, 1, 0);
+		else
+			make_begin(m, 0, 1);
+		make_begin(m, i * step, 2);
+		if (i < 29)
+			make_end(m, i * step + 10);
+		make_chunk(m, b);
+		if (i == 5) {
+			submit(f, b);
+			detail_of(f, HISTORY_TAIL, &d);
+			assert_int_equal(d.frame.row.begin_ns, 0);
+			assert_int_equal(d.zones.count, 7);
+			assert_false(d.truncated);
+			ASSERT_OPEN(&d, {0, 1, 0});
+			history_frame_detail_deinit(&d);
+			b = must(batch_new());
+		}
+	}
+	submit(f, b);
+	detail_of(f, HISTORY_TAIL, &d);
+	assert_true(d.truncated);
+	assert_int_equal(d.frame.row.end_ns, 29 * step + 1);
+	assert_int_equal(d.frame.row.begin_ns, 19 * step + 1);
+	assert_int_equal(d.zones.count, 12);
+	assert_int_equal(d.zones.at[0].full_begin_ns, 0);
+	assert_int_equal(d.zones.at[0].flags, ZONE_CLIPPED_BEGIN | ZONE_CLIPPED_END | ZONE_OPEN);
+	assert_int_equal(d.zones.at[1].full_begin_ns, 19 * step);
+	ASSERT_OPEN(&d, {0, 1, 0}, {0, 2, 29 * step});
+	history_frame_detail_deinit(&d);
+}
+
+static void open_zones_of_lanes_nest_by_time(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct maker *m = maker_new(1, 1, 0, 310);
+	struct history_frame_detail d;
+
+	make_begin(m, 310, 1);
+	make_begin(m, 330, 2);
+	make_chunk(m, b);
+	m = maker_new(1, 1, 1, 320);
+	make_begin(m, 320, 3);
+	make_chunk(m, b);
+	submit(f, b);
+	detail_of(f, HISTORY_TAIL, &d);
+	ASSERT_OPEN(&d, {0, 1, 310}, {0, 3, 320}, {0, 2, 330});
+	assert_int_equal(d.tracks.count, 1);
+	history_frame_detail_deinit(&d);
+}
+
 static void counters_and_gpu_are_with_their_frame(void **state)
 {
 	struct fixture *f = *state;
@@ -794,6 +976,10 @@ int main(void)
 		TEST(a_huge_frame_is_bounded),
 		TEST(depth_has_its_limit),
 		TEST(times_are_on_the_sessions_clock),
+		TEST(the_tail_is_what_follows_the_last_frame),
+		TEST(a_tail_may_be_empty),
+		TEST(a_session_without_frames_is_all_tail),
+		TEST(open_zones_of_lanes_nest_by_time),
 		TEST(counters_and_gpu_are_with_their_frame),
 		TEST(evicted_frames_say_so),
 		TEST(streams_have_their_own_frames),

@@ -136,6 +136,8 @@ static void names_of_sessions_and_frames(void **state)
 	assert_int_equal(kind, ROUTE_FRAME_SLOWEST);
 	assert_int_equal(route_frame("latest", &kind, &v), 0);
 	assert_int_equal(kind, ROUTE_FRAME_LATEST);
+	assert_int_equal(route_frame("tail", &kind, &v), 0);
+	assert_int_equal(kind, ROUTE_FRAME_TAIL);
 	assert_int_equal(route_frame("17", &kind, &v), 0);
 	assert_int_equal(kind, ROUTE_FRAME_NUMBER);
 	assert_int_equal(v, 17);
