@@ -108,6 +108,17 @@ export class World {
 		return JSON.parse(answer.text);
 	}
 
+	/** Compiles a game of the tests, with the library in it; returns where it is. */
+	async compile(source) {
+		const program = path.join(this.dir, path.basename(source, '.c'));
+		const { code, text } = await this.spawn(process.env.CC ?? 'cc', ['-std=c11', '-D_GNU_SOURCE', `-I${ROOT}`,
+			`-I${path.join(ROOT, 'client')}`, ...(process.env.FPROF_SANITIZED ? ['-fsanitize=address,undefined'] : []),
+			'-o', program, source, `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`, '-lpthread']).done;
+		if (code !== 0)
+			throw new Error(`${source} does not compile: ${text}`);
+		return program;
+	}
+
 	/** Plays the example game. */
 	game(args, env = {}) {
 		return this.spawn(path.join(BUILD, 'game'), args, { env });

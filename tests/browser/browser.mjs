@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { BUILD, ROOT, World } from '../api/world.mjs';
+import { BUILD, World } from '../api/world.mjs';
 
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
@@ -34,12 +34,7 @@ export class PageWorld extends World {
 
 	/** Compiles a game of the tests and starts it; it ends when its input does. */
 	async startGame(source) {
-		const program = path.join(this.scratch, 'game');
-		const { code, text } = await this.spawn(process.env.CC ?? 'cc', ['-std=c11', `-I${ROOT}`, `-I${path.join(ROOT, 'client')}`,
-			'-o', program, source, `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`]).done;
-		if (code !== 0)
-			throw new Error(`${source} does not compile: ${text}`);
-		return this.spawn(program, [], { stdio: ['pipe', 'pipe', 'pipe'] });
+		return this.spawn(await this.compile(source), [], { stdio: ['pipe', 'pipe', 'pipe'] });
 	}
 
 	/** Opens a page in a browser of its own; what goes wrong in it is collected in `faults`. */
