@@ -201,6 +201,9 @@ int main(int argc, char **argv)
 	for (i = 0; argc == 3 && i < sizeof(behaviours) / sizeof(behaviours[0]); i++) {
 		if (strcmp(argv[1], behaviours[i].name))
 			continue;
+		/* The process is connected by its first event; what others do meanwhile is not
+		 * recorded. */
+		zones(1);
 		behaviours[i].run(strtol(argv[2], NULL, 10));
 		printf("events %" PRIu64 "\n", events);
 		return 0;
