@@ -201,6 +201,18 @@ static void record_killed_thread(void)
 	fprof_frame_mark();
 }
 
+static void *run_victim(void *index)
+{
+	name_worker(index);
+	FPROF_ZONE("load");
+	leaf();
+	FPROF_ZONE("read");
+	FPROF_ZONE("decompress");
+	meet();
+	meet(); /* for ever */
+	return NULL;
+}
+
 static void record_killed_process(void)
 {
 	fprof_thread_name("main");
@@ -209,7 +221,10 @@ static void record_killed_process(void)
 	leaf();
 	fprof_frame_mark();
 	FPROF_ZONE("open at death");
+	crew_start(1, run_victim);
 	leaf();
+	FPROF_ZONE("inner");
+	meet();
 	raise(SIGKILL);
 }
 
@@ -272,14 +287,20 @@ const struct fixture fixtures[] = {
 		.zones = {{1, "main", "leaf"},
 			  {1, "worker 0", "left open!(leaf)"},
 			  {2, "main", "leaf"},
-			  {2, "worker 0", ""}},
+			  {2, "worker 0", ""},
+			  {FIXTURE_TAIL, "worker 0", ""}},
 	},
 	{
 		.name = "killed process",
 		.record = record_killed_process,
 		.frames = 2,
 		.state = "crashed",
-		.zones = {{1, "main", NEST}, {2, "main", "leaf"}},
+		.zones = {{1, "main", NEST},
+			  {2, "main", "leaf"},
+			  {FIXTURE_TAIL, "main", "open at death>?(leaf inner>?)"},
+			  {FIXTURE_TAIL, "worker 0", "load>?(leaf read>?(decompress>?))"}},
+		.open = {{"main", "open at death > inner"},
+			 {"worker 0", "load > read > decompress"}},
 	},
 };
 

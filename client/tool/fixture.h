@@ -3,6 +3,7 @@
 #ifndef FPROF_TOOL_FIXTURE_H
 #define FPROF_TOOL_FIXTURE_H
 
+#include <limits.h>
 #include <stddef.h>
 
 /*
@@ -11,9 +12,15 @@
  * ~ unbalanced.
  * "" : the thread has no zones in the frame.
  */
+#define FIXTURE_TAIL UINT_MAX /* instead of a frame: what follows the last one */
 struct fixture_zones {
 	unsigned frame;
 	const char *thread, *zones;
+};
+
+/* The zones that a thread has open at the end, outermost first, separated by " > ". */
+struct fixture_open {
+	const char *thread, *names;
 };
 
 struct fixture_counter {
@@ -30,6 +37,7 @@ struct fixture {
 	const char *state;		/* of its session afterwards */
 	unsigned lossy_frame;		/* must have lost events, and say so; 0: none may have */
 	struct fixture_zones zones[12]; /* up to the one with frame 0 */
+	struct fixture_open open[4];	/* all threads that have any, up to the one without */
 	struct fixture_counter counters[4]; /* the same */
 };
 

@@ -23,6 +23,7 @@ static const struct tool_command commands[] = {
 	{"status", tool_status, false},
 	{"sessions", tool_sessions, false},
 	{"frames", tool_frames, false},
+	{"tail", tool_tail, false},
 	{"dashboard", tool_dashboard, false},
 	{"selftest", tool_selftest, false},
 };
@@ -35,6 +36,8 @@ static const char help_text[] =
 	"  fprof sessions                         games that were recorded\n"
 	"  fprof frames [SESSION] [--last N] [--stream NAME]\n"
 	"                                         frames of a session; 'current' is the newest\n"
+	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
+	"end\n"
 	"  fprof dashboard [--open]               the page's address\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
 	"  fprof --version | --help\n"

@@ -29,18 +29,33 @@ struct selftest {
 	json_int_t session;
 };
 
+static json_t *frame_json(unsigned frame)
+{
+	return frame == FIXTURE_TAIL ? json_string("tail") : json_integer(frame);
+}
+
+static const char *frame_text(unsigned frame, char *buf, size_t size)
+{
+	if (frame == FIXTURE_TAIL)
+		return "tail";
+	snprintf(buf, size, "%u", frame);
+	return buf;
+}
+
 /* One difference; thread and marker may be NULL. Returns false. */
 static bool differs(struct selftest *t, unsigned frame, const char *thread, const char *marker,
 		    const char *expected, const char *got)
 {
-	json_array_append_new(t->failures,
-			      json_pack("{s:s, s:i, s:s?, s:s?, s:s, s:s}", "fixture",
-					t->fixture->name, "frame", (int)frame, "thread", thread,
-					"marker", marker, "expected", expected, "got", got));
+	char number[16];
+
+	json_array_append_new(t->failures, json_pack("{s:s, s:o, s:s?, s:s?, s:s, s:s}", "fixture",
+						     t->fixture->name, "frame", frame_json(frame),
+						     "thread", thread, "marker", marker, "expected",
+						     expected, "got", got));
 	if (!t->json)
-		printf("fixture=%s frame=%u thread=%s marker=%s\n  expected: %s\n  got:      %s\n",
-		       t->fixture->name, frame, thread ? thread : "-", marker ? marker : "-",
-		       expected, got);
+		printf("fixture=%s frame=%s thread=%s marker=%s\n  expected: %s\n  got:      %s\n",
+		       t->fixture->name, frame_text(frame, number, sizeof(number)),
+		       thread ? thread : "-", marker ? marker : "-", expected, got);
 	return false;
 }
 
@@ -219,14 +234,47 @@ static bool compare_loss(struct selftest *t, const json_t *frame, unsigned n)
 		       wanted ? "no lost events" : "lost events");
 }
 
+/* Each thread with its open zones is one that the fixture names, and as many are named. */
+static bool compare_open(struct selftest *t, const json_t *tail)
+{
+	_cleanup_json_ json_t *count = NULL;
+	const struct fixture_open *want;
+	const json_t *thread, *name;
+	size_t i, k, threads = 0;
+
+	for (want = t->fixture->open; want->thread; want++) {
+		const json_t *list = find_named(json_object_get(tail, "threads"), want->thread);
+		struct text got = {.used = 0};
+
+		json_array_foreach(json_object_get(list, "open"), k, name)
+		{
+			text_add(&got, "%s%s", k ? " > " : "", json_string_value(name));
+		}
+		if (strcmp(got.at, want->names) != 0)
+			return differs(t, FIXTURE_TAIL, want->thread, "open", want->names, got.at);
+	}
+	json_array_foreach(json_object_get(tail, "threads"), i, thread)
+	{
+		threads += json_array_size(json_object_get(thread, "open")) > 0;
+	}
+	if (threads == (size_t)(want - t->fixture->open))
+		return true;
+	count = json_integer((json_int_t)threads);
+	return differs_number(t, FIXTURE_TAIL, "threads with open zones",
+			      (double)(want - t->fixture->open), count);
+}
+
+/* n may be FIXTURE_TAIL. */
 static bool compare_frame(struct selftest *t, unsigned n)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_json_ json_t *frame = NULL;
 	const struct fixture_zones *want;
+	char number[16];
 	long status;
 
-	if (asprintf(&path, "/api/v1/sessions/%lld/frames/%u", (long long)t->session, n) < 0)
+	if (asprintf(&path, "/api/v1/sessions/%lld/frames/%s", (long long)t->session,
+		     frame_text(n, number, sizeof(number))) < 0)
 		return false;
 	if (api_get_quiet(t->api, path, &frame, &status) != TOOL_OK)
 		return differs(t, n, NULL, NULL, "the frame", "no frame");
@@ -234,7 +282,8 @@ static bool compare_frame(struct selftest *t, unsigned n)
 		if (want->frame == n && !compare_zones(t, frame, want))
 			return false;
 	}
-	return compare_counters(t, frame, n) && compare_loss(t, frame, n);
+	return n == FIXTURE_TAIL ? compare_open(t, frame)
+				 : compare_counters(t, frame, n) && compare_loss(t, frame, n);
 }
 
 /* produced = received + overwritten, received = stored + discarded */
@@ -270,7 +319,7 @@ static bool compare_session(struct selftest *t, const json_t *session)
 		if (!compare_frame(t, n))
 			return false;
 	}
-	return compare_ledger(t, session);
+	return compare_frame(t, FIXTURE_TAIL) && compare_ledger(t, session);
 }
 
 /* ---- Recording ------------------------------------------------------------------------------- */

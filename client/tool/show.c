@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The commands that show what the API answers: status, sessions, frames, dashboard. With --json the
- * answer goes out as it came; without, as tables. What is null in the API is "-" in a table, never
- * 0.
+ * The commands that show what the API answers: status, sessions, frames, tail, dashboard. With
+ * --json the answer goes out as it came; without, as tables. What is null in the API is "-" in a
+ * table, never 0.
  */
 #include "api.h"
 #include "table.h"
@@ -284,6 +284,76 @@ int tool_frames(const struct tool_options *options, int argc, char **argv)
 	frames = json_object_get(answer, "frames");
 	print_frames(frames);
 	print_cut(answer, json_array_size(frames));
+	return TOOL_OK;
+}
+
+/* ---- tail ------------------------------------------------------------------------------------ */
+
+static char *open_text(const json_t *open)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
+	const json_t *name;
+
+	if (!f)
+		return NULL;
+	json_array_foreach(open, i, name)
+	{
+		fprintf(f, "%s%s", i ? " > " : "", json_string_value(name));
+	}
+	if (fclose(f) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void print_open(const json_t *threads)
+{
+	static const char *const heads[] = {"tid", "<thread", "<open, outermost first", NULL};
+	_cleanup_table_ struct table *table = table_new(heads);
+	const json_t *thread;
+	size_t i, shown = 0;
+
+	if (!table)
+		return;
+	json_array_foreach(threads, i, thread)
+	{
+		const json_t *open = json_object_get(thread, "open");
+		_cleanup_free_ char *text = NULL;
+
+		if (json_array_size(open) == 0)
+			continue;
+		text = open_text(open);
+		table_integer(table, json_object_get(thread, "tid"));
+		table_cell(table, text_of(thread, "name"));
+		table_cell(table, text ? text : "");
+		shown++;
+	}
+	if (shown > 0)
+		table_print(table);
+	else
+		puts("no zone is open");
+}
+
+int tool_tail(const struct tool_options *options, int argc, char **argv)
+{
+	_cleanup_free_ char *session = NULL, *path = NULL;
+	_cleanup_json_ json_t *tail = NULL;
+	int r;
+
+	if (argc > 2 || (argc == 2 && argv[1][0] == '-'))
+		return tool_usage("tail does not know '%s'", argv[argc - 1]);
+	session = api_escape(argc == 2 ? argv[1] : "current");
+	if (!session || asprintf(&path, "/api/v1/sessions/%s/frames/tail", session) < 0)
+		return TOOL_FAILED;
+	r = get(options, path, &tail);
+	if (r != TOOL_OK)
+		return r;
+	if (options->json)
+		return print_json(tail);
+	print_open(json_object_get(tail, "threads"));
 	return TOOL_OK;
 }
 

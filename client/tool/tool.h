@@ -30,6 +30,7 @@ int tool_run(const struct tool_options *options, int argc, char **argv);
 int tool_status(const struct tool_options *options, int argc, char **argv);
 int tool_sessions(const struct tool_options *options, int argc, char **argv);
 int tool_frames(const struct tool_options *options, int argc, char **argv);
+int tool_tail(const struct tool_options *options, int argc, char **argv);
 int tool_dashboard(const struct tool_options *options, int argc, char **argv);
 int tool_selftest(const struct tool_options *options, int argc, char **argv);
 

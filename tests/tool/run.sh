@@ -111,6 +111,13 @@ expect an_unknown_session 1 'There is no such session' frames 999
 expect frames_without_a_number 2 'a number from 1 to 3600' frames --last many
 expect frames_as_json 0 '"frames"' frames --last 5 --json
 expect_json frames_as_json_are_the_answer '.frames | length == 5 and .[4].frame == 40'
+expect nothing_is_open_after_an_orderly_end 0 '^no zone is open$' tail
+expect tail_as_json 0 '"unfinished"' tail --json current
+expect_json tail_has_no_number '.frame == null and all(.threads[].open; . == [])'
+expect tail_of_an_unknown_session 1 'There is no such session' tail 999
+expect tail_of_two_sessions 2 'tail does not know' tail 1 2
+expect what_was_open_at_death 0 'worker 0 +load > read > decompress$' tail "$("$B/fprof" sessions --json |
+	jq '[.sessions[] | select(.state == "crashed")][0].id')"
 expect dashboard 0 '^http://127\.0\.0\.1:[0-9]+/$' dashboard
 address=$(cat "$TMP/out")
 expect dashboard_as_json 0 '"address"' dashboard --json
