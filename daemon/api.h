@@ -105,6 +105,8 @@ bool api_open_session(const struct api *api, const struct api_request *q, struct
 void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
 		      const history_streams_vec *streams);
 /* The members that say which frames there are. */
+/* A member of the first and the last of some frames; first 0: null. */
+void api_json_range(struct json *j, const char *key, uint64_t first, uint64_t last);
 void api_json_retained(struct json *j, const struct history_session *s);
 /* What recording costs the game: a member, null before the first frame. */
 void api_json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u);

@@ -182,8 +182,7 @@ void api_frames(const struct api *api, const struct api_request *q, struct api_a
 	for (i = 0; i < frames.frames.count; i++)
 		api_json_frame(j, 0, &frames, i);
 	json_array_end(j);
-	json_member_uint(j, "first_retained", frames.first_retained);
-	json_member_uint(j, "last_retained", frames.last_retained);
+	api_json_range(j, "rows", frames.first_row, frames.last_row);
 	json_object_end(j);
 	a->keeps = s.update.state != SESSION_LIVE;
 }

@@ -113,19 +113,25 @@ static void json_end(struct json *j, const struct session_update_row *u)
 		json_int(j, u->end_ns);
 }
 
+void api_json_range(struct json *j, const char *key, uint64_t first, uint64_t last)
+{
+	json_key(j, key);
+	if (!first) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_uint(j, "first", first);
+	json_member_uint(j, "last", last);
+	json_object_end(j);
+}
+
 void api_json_retained(struct json *j, const struct history_session *s)
 {
 	json_member_uint(j, "frames_total", s->update.frames_total);
 	json_member_uint(j, "frames_retained", s->frames_retained);
-	json_key(j, "retained");
-	if (s->first_frame) {
-		json_object_begin(j);
-		json_member_uint(j, "first", s->first_frame);
-		json_member_uint(j, "last", s->last_frame);
-		json_object_end(j);
-	} else {
-		json_null(j);
-	}
+	api_json_range(j, "retained", s->first_retained, s->last_frame);
+	api_json_range(j, "rows", s->first_frame, s->last_frame);
 }
 
 static void json_info(struct json *j, const struct history_session *s)

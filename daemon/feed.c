@@ -367,9 +367,9 @@ int feed_replay(void *userdata, uint64_t session, uint64_t after, struct json *o
 	reader.readers = api->readers;
 	rc = history_frames(reader.history, session, NULL, after + 1, after + REPLAY_FRAMES,
 			    &frames);
-	if (rc == 0 && !frames.frames.count && frames.first_retained > after) {
-		*ret_missed = frames.first_retained - after - 1;
-		after = frames.first_retained - 1;
+	if (rc == 0 && !frames.frames.count && frames.first_row > after) {
+		*ret_missed = frames.first_row - after - 1;
+		after = frames.first_row - 1;
 		history_frames_deinit(&frames);
 		memset(&frames, 0, sizeof(frames));
 		rc = history_frames(reader.history, session, NULL, after + 1, after + REPLAY_FRAMES,

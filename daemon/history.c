@@ -44,7 +44,7 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 	[HISTORY_LATE] = "SELECT t0, t1, late FROM chunks WHERE session = ? AND t1 >= ? "
 			 "AND t0 < ? AND late > 0",
 	[HISTORY_SLOWEST] = "SELECT frame FROM frames WHERE session = ? AND stream = ? "
-			    "AND flags & ? = 0 ORDER BY wall_ns DESC, frame LIMIT 1",
+			    "AND flags & ? = 0 ORDER BY t0 < ?, wall_ns DESC, frame LIMIT 1",
 	[HISTORY_CLOCK] = "SELECT clock_mult, clock_shift, start_ticks FROM sessions WHERE id = ?",
 	/* No (track, lane) > (?, ?): SQLite would step over every chunk of that lane. */
 	[HISTORY_NEXT_TRACK] = "SELECT track FROM chunks WHERE session = ? AND track > ? "
@@ -260,8 +260,10 @@ static int read_session(struct history *h, sqlite3_stmt *stmt, struct history_se
 	ret->last_frame = row_uint(&row);
 	events_from = row_uint(&row);
 	events_from = MAX(events_from, ret->first_frame);
-	if (ret->last_frame > 0 && ret->last_frame >= events_from)
+	if (ret->last_frame > 0 && ret->last_frame >= events_from) {
+		ret->first_retained = events_from;
 		ret->frames_retained = ret->last_frame - events_from + 1;
+	}
 	return row.error < 0 ? row.error : read_infos(h, ret);
 }
 

@@ -24,6 +24,7 @@ struct history_session {
 	struct session_row row; /* strings owned by this */
 	struct session_update_row update;
 	uint64_t frames_retained;	  /* rows of the main stream whose events are here */
+	uint64_t first_retained;	  /* the first of them; 0: none */
 	uint64_t first_frame, last_frame; /* of the main stream's rows; 0: none */
 	uint32_t threads;		  /* thread tracks seen */
 	uint64_t chunk_bytes;		  /* what its events use */
@@ -54,7 +55,7 @@ struct history_frame_gpu {
 struct history_frames {
 	VEC(struct history_frame) frames; /* oldest first */
 	VEC(struct history_frame_gpu) gpus;
-	uint64_t first_retained, last_retained; /* rows there are */
+	uint64_t first_row, last_row; /* of the stream; 0: none */
 };
 void history_frames_deinit(struct history_frames *frames);
 /* stream NULL: main. from..to inclusive. -ENOENT: no such session or stream. */
@@ -62,7 +63,8 @@ int history_frames(struct history *h, uint64_t session, const char *stream, uint
 		   uint64_t to, struct history_frames *ret_frames);
 int history_frames_last(struct history *h, uint64_t session, const char *stream, uint64_t count,
 			struct history_frames *ret_frames);
-/* Frame of the largest wall time that is not startup: 0 or -ENOENT. */
+/* The slowest frame that is neither startup nor paused, of those whose events are here;
+ * without such of all: 0 or -ENOENT. */
 int history_slowest(struct history *h, uint64_t session, const char *stream, uint64_t *ret_frame);
 
 enum zone_flags {

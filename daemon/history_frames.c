@@ -141,16 +141,16 @@ int history_read_frames(struct history *h, uint64_t session, uint32_t stream, ui
 	return r;
 }
 
-static int read_retained(struct history *h, uint64_t session, uint32_t stream,
-			 struct history_frames *frames)
+static int read_ends(struct history *h, uint64_t session, uint32_t stream,
+		     struct history_frames *frames)
 {
 	int64_t key[] = {(int64_t)session, stream}, first = 0, last = 0;
 	int r = history_ask_int(h, HISTORY_FIRST, key, 2, &first);
 
 	if (r >= 0)
 		r = history_ask_int(h, HISTORY_LAST, key, 2, &last);
-	frames->first_retained = (uint64_t)first;
-	frames->last_retained = (uint64_t)last;
+	frames->first_row = (uint64_t)first;
+	frames->last_row = (uint64_t)last;
 	return r < 0 ? r : 0;
 }
 
@@ -167,9 +167,9 @@ static int read_frames(struct history *h, uint64_t session, const char *name, ui
 		return r;
 	r = history_find_stream(h, session, name, &stream, &evicted_before);
 	if (r == 0)
-		r = read_retained(h, session, stream, &frames);
+		r = read_ends(h, session, stream, &frames);
 	if (count > 0) {
-		to = frames.last_retained;
+		to = frames.last_row;
 		from = to - MIN(to, count) + 1;
 	}
 	if (r == 0)
@@ -199,7 +199,7 @@ int history_frames_last(struct history *h, uint64_t session, const char *stream,
 
 int history_slowest(struct history *h, uint64_t session, const char *stream, uint64_t *ret_frame)
 {
-	int64_t key[] = {(int64_t)session, 0, FRAME_STARTUP | FRAME_PAUSED};
+	int64_t key[] = {(int64_t)session, 0, FRAME_STARTUP | FRAME_PAUSED, INT64_MIN};
 	int64_t evicted_before, frame = 0;
 	uint32_t id;
 	int r = history_begin(h);
@@ -209,7 +209,8 @@ int history_slowest(struct history *h, uint64_t session, const char *stream, uin
 	r = history_find_stream(h, session, stream, &id, &evicted_before);
 	if (r == 0) {
 		key[1] = id;
-		r = history_ask_int(h, HISTORY_SLOWEST, key, 3, &frame);
+		key[3] = evicted_before;
+		r = history_ask_int(h, HISTORY_SLOWEST, key, 4, &frame);
 		r = r == 0 ? -ENOENT : MIN(r, 0);
 	}
 	r = history_end(h, r);

@@ -268,7 +268,7 @@ export class Model {
 			this.select(worstFrame, pin);
 	}
 
-	/** The slowest frame that the daemon still knows, even if its events are gone. */
+	/** The slowest frame that the daemon has the events of. */
 	async selectSlowestKept() {
 		const { session } = this;
 		if (!session)

@@ -243,8 +243,9 @@ static void print_frames(const json_t *frames)
 /* How many of the stream's frames these are, where they are not all. */
 static void print_cut(const json_t *answer, size_t shown)
 {
-	json_int_t first = json_integer_value(json_object_get(answer, "first_retained"));
-	json_int_t last = json_integer_value(json_object_get(answer, "last_retained"));
+	const json_t *rows = json_object_get(answer, "rows");
+	json_int_t first = json_integer_value(json_object_get(rows, "first"));
+	json_int_t last = json_integer_value(json_object_get(rows, "last"));
 	json_int_t kept = first ? last - first + 1 : 0;
 
 	if (kept > (json_int_t)shown)

@@ -60,7 +60,7 @@ test('every documented path answers as documented', async () => {
 });
 
 test('every frame of a session is as documented', async () => {
-	for (let frame = session.retained.first; frame <= session.retained.last; frame++)
+	for (let frame = session.rows.first; frame <= session.rows.last; frame++)
 		assert.deepEqual(problems('FrameDetail', await world.api(`/sessions/${session.id}/frames/${frame}`)), []);
 });
 

@@ -42,6 +42,7 @@ test('every frame is counted, none is lost', () => {
 	assert.equal(session.frames_total, FRAMES);
 	assert.equal(session.frames_retained, FRAMES);
 	assert.deepEqual(session.retained, { first: 1, last: FRAMES });
+	assert.deepEqual(session.rows, session.retained);
 	assert.equal(session.lost_events, 0);
 	assert.deepEqual(frames.map((one) => one.frame), Array.from({ length: FRAMES }, (_, at) => at + 1));
 	assert.deepEqual(frames.map((one) => one.engine_id), Array.from({ length: FRAMES }, (_, at) => at + 1));
@@ -214,7 +215,7 @@ test('the status knows the daemon', async () => {
 	assert.equal(status.losses.lost_events, 0);
 	const current = await world.api('/sessions/current');
 	assert.deepEqual(status.current, { session: current.id, state: current.state, frames_total: current.frames_total,
-		frames_retained: current.frames_retained, retained: current.retained, lost_events: 0, own_cost: current.own_cost });
+		frames_retained: current.frames_retained, retained: current.retained, rows: current.rows, lost_events: 0, own_cost: current.own_cost });
 	assert.ok(Math.abs(current.own_cost.frame_ns - current.own_cost.events_per_frame * status.event_cost_ns) < 1);
 	for (const source of status.sources)
 		assert.ok(source.state === 'on' || source.reason, source.name);

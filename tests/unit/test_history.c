@@ -836,8 +836,8 @@ static void evicted_frames_say_so(void **state)
 	}
 	assert_int_equal(history_frames_last(f->history, 1, "main", 11, &frames), 0);
 	assert_int_equal(frames.frames.count, 11);
-	assert_int_equal(frames.first_retained, 1);
-	assert_int_equal(frames.last_retained, 15);
+	assert_int_equal(frames.first_row, 1);
+	assert_int_equal(frames.last_row, 15);
 	assert_int_equal(frames.frames.at[0].row.frame, 5);
 	assert_int_equal(frames.frames.at[0].row.flags, FRAME_EVENTS_EVICTED);
 	assert_int_equal(frames.frames.at[1].row.flags, 0);
@@ -878,7 +878,7 @@ static void streams_have_their_own_frames(void **state)
 	assert_int_equal(history_frame_detail(f->history, 1, NULL, 4, 0, &d), -ENOENT);
 	assert_int_equal(history_frames_last(f->history, 1, NULL, 0, &frames), 0);
 	assert_int_equal(frames.frames.count, 0);
-	assert_int_equal(frames.last_retained, 3);
+	assert_int_equal(frames.last_row, 3);
 	history_frames_deinit(&frames);
 	assert_int_equal(history_streams(f->history, 1, &streams), 0);
 	assert_int_equal(streams.count, 2);
@@ -907,6 +907,59 @@ static void the_slowest_is_no_startup_frame(void **state)
 	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), 0);
 	assert_int_equal(frame, 3);
 	assert_int_equal(history_slowest(f->history, 8, NULL, &frame), -ENOENT);
+}
+
+/* A hitch long ago has no events to show any more. */
+static void the_slowest_has_its_events(void **state)
+{
+	struct fixture *f = *state;
+	struct history_session session;
+	uint64_t i, frame = 0;
+
+	fixture_close(f);
+	f->config.history_frames = 10;
+	fixture_open(f);
+	submit(f, first_batch(1, 1));
+	for (i = 1; i <= 15; i++) {
+		struct batch *b = must(batch_new());
+		int64_t begin = (int64_t)i * 1000, end = begin + (i == 3 ? 900 : 100 + (i == 9));
+
+		add_zones(b, 1, 1, begin, end, 1);
+		add_frame(b, 1, 0, i, begin, end);
+		submit(f, b);
+	}
+	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), 0);
+	assert_int_equal(frame, 9);
+	assert_int_equal(history_session(f->history, 1, HISTORY_ANY_UID, &session), 0);
+	assert_int_equal(session.frames_retained, 10);
+	assert_int_equal(session.first_retained, 6);
+	assert_int_equal(session.first_frame, 1);
+	assert_int_equal(session.last_frame, 15);
+	history_session_deinit(&session);
+}
+
+/* Of frames without events the row is better than nothing: all that is left is paused. */
+static void the_slowest_may_be_a_mere_row(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t i, frame = 0;
+
+	fixture_close(f);
+	f->config.history_frames = 10;
+	fixture_open(f);
+	submit(f, first_batch(1, 1));
+	for (i = 1; i <= 15; i++) {
+		struct batch *b = must(batch_new());
+		int64_t begin = (int64_t)i * 1000, end = begin + (i == 3 ? 900 : 100);
+
+		add_zones(b, 1, 1, begin, end, 1);
+		add_frame(b, 1, 0, i, begin, end);
+		if (i > 5)
+			b->frames.at[0].flags = FRAME_PAUSED;
+		submit(f, b);
+	}
+	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), 0);
+	assert_int_equal(frame, 3);
 }
 
 static void sessions_are_their_owners(void **state)
@@ -984,6 +1037,8 @@ int main(void)
 		TEST(evicted_frames_say_so),
 		TEST(streams_have_their_own_frames),
 		TEST(the_slowest_is_no_startup_frame),
+		TEST(the_slowest_has_its_events),
+		TEST(the_slowest_may_be_a_mere_row),
 		TEST(sessions_are_their_owners),
 	};
 #undef TEST
