@@ -53,6 +53,9 @@ export const framesBetweenPath = (session, stream, from, to) =>
 export const framePath = (session, stream, frame) =>
 	`/sessions/${encodeURIComponent(session)}/frames/${frame}${streamPart(stream, '?')}`;
 
+/** What follows the last frame, for what is open there. @param {string} session */
+export const openPath = (session) => `/sessions/${encodeURIComponent(session)}/frames/tail?max_zones=1`;
+
 /** @param {string|null} stream @param {string} lead */
 const streamPart = (stream, lead) => (stream === null ? '' : `${lead}stream=${encodeURIComponent(stream)}`);
 

@@ -12,6 +12,7 @@ import { selfByName } from './zones.js';
 const FRAME_ROWS = ['Frame', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Flags'];
 const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', '95th percentile', '99th percentile', 'Worst', 'Lost events'];
 const TOP = 5;
+const OPEN_THREADS = 8;
 
 export class Card {
 	/** @param {Model} model */
@@ -20,6 +21,8 @@ export class Card {
 		this.frame = rows(byId('card-frame', HTMLElement), FRAME_ROWS);
 		this.frame[FRAME_ROWS.length - 1].className = 'wrap';
 		this.range = rows(byId('card-range', HTMLElement), RANGE_ROWS);
+		/** @type {import('./zones.js').Open[]} the open zones that are shown */
+		this.open = [];
 		this.top = byId('card-top', HTMLElement);
 		this.top.replaceChildren(...Array.from({ length: TOP }, () => element('li', {}, element('span'), element('span'))));
 	}
@@ -28,6 +31,22 @@ export class Card {
 		this.drawFrame();
 		this.drawRange();
 		this.drawTop();
+		this.drawOpen();
+	}
+
+	/** What each thread of a session that has ended had open. */
+	drawOpen() {
+		const { open } = this.model;
+		if (open === this.open)
+			return;
+		this.open = open;
+		const rest = open.length - OPEN_THREADS;
+		const lines = open.slice(0, OPEN_THREADS).map(({ title, names }) => [title, names.join(' › ')]);
+		if (rest > 0)
+			lines.push([`${count(rest)} more`, '']);
+		byId('card-open', HTMLElement).hidden = !open.length;
+		byId('open-list', HTMLElement).replaceChildren(...lines.flatMap(([title, names]) =>
+			[element('dt', {}, title), element('dd', {}, names)]));
 	}
 
 	drawFrame() {

@@ -20,7 +20,7 @@
 /** The flags that the page knows; their place is their bit. */
 export const FLAGS = [
 	'startup', 'lost_events', 'gpu_incomplete', 'gpu_pending', 'clock_step', 'events_evicted',
-	'late_events', 'marks_lost', 'counters_incomplete', 'clock_doubtful', 'paused',
+	'late_events', 'marks_lost', 'counters_incomplete', 'clock_doubtful', 'paused', 'unfinished',
 ];
 
 /** @param {string} name */

@@ -3,10 +3,10 @@
 // follows the event stream and says which parts changed; it draws nothing. A selection is never changed by
 // what arrives.
 
-import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openStream } from './api.js';
+import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openPath, openStream } from './api.js';
 import { WINDOW, summary, windowOf } from './columns.js';
 import { FrameRing } from './frames.js';
-import { buildTrack, extentOf, withGpuSpans } from './zones.js';
+import { buildTrack, extentOf, openOf, withGpuSpans } from './zones.js';
 import { decodeView, emptyView, encodeView } from './view.js';
 
 /** @typedef {import('./frames.js').FrameRow} FrameRow */
@@ -41,6 +41,8 @@ export class Model {
 		this.status = null;
 		/** @type {any|null} the session shown */
 		this.session = null;
+		/** What was open when the session ended. @type {import('./zones.js').Open[]} */
+		this.open = [];
 		this.ring = new FrameRing();
 		/** @type {FrameRing|null} what is shown while the strip is held */
 		this.held = null;
@@ -186,10 +188,24 @@ export class Model {
 			this.ring.clear();
 			this.follow();
 			this.detail = null;
+			this.open = [];
 		}
 		this.changed('session');
-		if (session && (!same || again || ended))
+		if (session && (!same || again || ended)) {
 			await this.loadFrames();
+			await this.loadOpen(session);
+		}
+	}
+
+	/** @param {any} session */
+	async loadOpen(session) {
+		if (session.state === 'live')
+			return;
+		const tail = await getJson(openPath(String(session.id)));
+		if (session.id !== this.session?.id)
+			return;
+		this.open = openOf(tail);
+		this.changed('session');
 	}
 
 	async loadFrames() {

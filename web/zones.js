@@ -50,6 +50,14 @@ export function trackTitle(thread) {
 	return thread.kind === 'thread' && thread.tid ? `${name} (${thread.tid})` : name;
 }
 
+/** @typedef {{title: string, names: string[]}} Open zones that a thread has open, outermost first */
+
+/** The threads of a tail that have any zone open. @param {any} tail @returns {Open[]} */
+export function openOf(tail) {
+	return (tail.threads ?? []).filter((/** @type {any} */ thread) => thread.open?.length)
+		.map((/** @type {any} */ thread) => ({ title: trackTitle(thread), names: thread.open }));
+}
+
 /**
  * GPU spans as zones of their queue's track: nested by time, as zones of a thread are by call.
  * @param {Thread[]} threads @param {any[]} spans @returns {Thread[]}

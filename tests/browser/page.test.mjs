@@ -264,4 +264,25 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 	});
 	hostile.stdin.end();
 	await hostile.done;
+
+	await t.test('what was open when a game was killed is shown', async () => {
+		const game = world.spawn(await world.compile(path.join(ROOT, 'tests/api/dies.c')), ['3']);
+		await until('the game hangs', () => game.text.includes('stuck'));
+		game.kill('SIGKILL');
+		const { id } = await world.ended(game.pid);
+		const orderly = await world.ended(hostile.pid);
+		const choose = async (session) => {
+			await page.waitForFunction((value) => [...document.querySelectorAll('#session option')].some((one) => one.value === value), String(session));
+			await page.selectOption('#session', String(session));
+		};
+		await choose(id);
+		await page.waitForSelector('#card-open:not([hidden])');
+		const open = Object.entries(await numbersOf(page, 'open-list'));
+		assert.deepEqual(open.map(([thread, names]) => [thread.replace(/ \(\d+\)$/, ''), names]),
+			[['main', 'frame › render › wait for the loader'], ['loader', 'load level › read file › decompress']]);
+		await shot('open-at-the-end');
+		assert.deepEqual(await axe(page), []);
+		await choose(orderly.id);
+		await page.waitForFunction(() => document.getElementById('card-open').hidden);
+	});
 });

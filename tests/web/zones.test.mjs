@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { boxesOf, buildTrack, clampView, extentOf, fitView, selfByName, selfTimes, tickStep, withGpuSpans, zonesBetween, zoomView } from '../../web/zones.js';
+import { boxesOf, buildTrack, clampView, extentOf, fitView, openOf, selfByName, selfTimes, tickStep, withGpuSpans, zonesBetween, zoomView } from '../../web/zones.js';
 
 const zone = (name, start, length, depth = 0, parent = null) => ({
 	name, start_ns: start, duration_ns: length, depth, parent, flags: [],
@@ -22,6 +22,13 @@ function random(seed) {
 test('self time is what the children leave', () => {
 	const zones = [zone('frame', 0, 100), zone('update', 0, 30, 1, 0), zone('ai', 5, 10, 2, 1), zone('draw', 40, 50, 1, 0)];
 	assert.deepEqual([...selfTimes(zones)], [20, 20, 10, 50]);
+});
+
+test('threads with nothing open are left out', () => {
+	const threads = [{ kind: 'thread', tid: 7, name: 'main', open: ['frame', 'draw'] }, { kind: 'thread', tid: 8, name: 'idle', open: [] },
+		{ kind: 'fiber', tid: null, name: null, open: ['job'] }];
+	assert.deepEqual(openOf({ threads }), [{ title: 'main (7)', names: ['frame', 'draw'] }, { title: 'fiber', names: ['job'] }]);
+	assert.deepEqual(openOf({}), []);
 });
 
 test('self times by name, largest first', () => {
