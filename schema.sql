@@ -42,6 +42,7 @@ CREATE TABLE session_totals (
 	state                   INTEGER NOT NULL DEFAULT 0, -- 0 live, 1 ended, 2 crashed
 	end_reason              TEXT,
 	end_ns                  INTEGER,
+	end_unknown             INTEGER NOT NULL DEFAULT 0, -- 1: no fprofd was there; end_ns is the last event read
 	threads_active          INTEGER NOT NULL DEFAULT 0,
 	frames_total            INTEGER NOT NULL DEFAULT 0, -- of the main stream
 	produced                INTEGER NOT NULL DEFAULT 0, -- lead words, as are the next four
@@ -54,6 +55,7 @@ CREATE TABLE session_totals (
 	discarded_quota         INTEGER NOT NULL DEFAULT 0,
 	discarded_hook_mark     INTEGER NOT NULL DEFAULT 0,
 	discarded_not_recording INTEGER NOT NULL DEFAULT 0,
+	discarded_foreign_mark  INTEGER NOT NULL DEFAULT 0,
 	unbalanced_ends         INTEGER NOT NULL DEFAULT 0,
 	stray_ends              INTEGER NOT NULL DEFAULT 0,
 	truncated_zones         INTEGER NOT NULL DEFAULT 0,
@@ -253,6 +255,7 @@ CREATE TABLE ledger (
 	discarded_quota         INTEGER NOT NULL,
 	discarded_hook_mark     INTEGER NOT NULL,
 	discarded_not_recording INTEGER NOT NULL,
+	discarded_foreign_mark  INTEGER NOT NULL,
 	stack                   BLOB, -- the open zones
 	PRIMARY KEY (session, lane, slot)
 ) STRICT, WITHOUT ROWID;

@@ -181,8 +181,8 @@ static inline void fprof_instant(struct fprof_marker *marker);
 FPROF_API void fprof_frame_mark(void);
 /* The same, with the engine's own number of the frame that ends. ~0 is no number. */
 FPROF_API void fprof_frame_mark_id(uint64_t number);
-/* Ends a frame of a stream of its own: a worker's tick, an audio callback. NULL and "" are counted.
- */
+/* Ends a frame of a stream of its own: a worker's tick, an audio callback. A stream has one owner
+ * too: the first thread, or fiber, that marks it. NULL and "" are counted. */
 FPROF_API void fprof_frame_mark_named(const char *stream);
 /* The number of the main stream's unfinished frame: marks so far + 1. Counts on when not recording.
  */

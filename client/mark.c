@@ -6,9 +6,10 @@
  * precedes the first recorded frame is written after they open. Marks are counted whether or not
  * they are recorded, so a frame has the same number for the game and for the daemon.
  *
- * The main stream belongs to the first thread that marks (for each origin apart) until that
- * thread ends. Other threads' marks carry the count as it is: the daemon shows how many there
- * were.
+ * A stream belongs to the first thread, or fiber, that marks it (the main one: for each origin
+ * apart) until that thread ends. Marks of others carry the owner's count as it is and say that they
+ * are foreign: the daemon shows how many there were. A mark says too whether recording was off
+ * within the frame that it ends.
  */
 #include "fprof.h"
 #include "marker.h"
@@ -21,19 +22,32 @@
 struct mark {
 	uint32_t stream; /* marker, 0: main */
 	enum fprof_origin origin;
+	struct session_marks *own; /* the stream's; NULL: it belongs to somebody else */
 	uint64_t count;
 	uint64_t number; /* the engine's */
 };
 
+/* enum fprof_mark_flag of m. */
+static uint64_t mark_flags(const struct session *s, const struct mark *m)
+{
+	if (!m->own)
+		return FPROF_MARK_FOREIGN;
+	return FPROF_LOAD_RELAXED(&m->own->breaks) != FPROF_LOAD_RELAXED(&s->breaks)
+		       ? FPROF_MARK_PAUSED
+		       : 0;
+}
+
 static void mark_put(struct session *s, const struct mark *m)
 {
-	uint64_t words[4] = {FPROF_EXT_TOP(FPROF_EXT_MARK, 4),
-			     m->stream | (uint64_t)m->origin << 32, m->count, m->number};
+	uint64_t flags = mark_flags(s, m);
+	unsigned count = flags ? 5 : 4;
+	uint64_t words[5] = {FPROF_EXT_TOP(FPROF_EXT_MARK, count),
+			     m->stream | (uint64_t)m->origin << 32, m->count, m->number, flags};
 	struct fprof_writer *w = thread_hold_recording(s);
 
 	if (!w)
 		return;
-	thread_put(s, w, words, 4);
+	thread_put(s, w, words, count);
 	thread_release(w);
 }
 
@@ -55,23 +69,25 @@ static void mark_write(struct session *s, const struct mark *m)
 	first_mark(s);
 	if (!before && FPROF_LOAD_RELAXED(&s->recording))
 		mark_put(s, m);
+	if (m->own)
+		FPROF_STORE_RELAXED(&m->own->breaks, FPROF_LOAD_RELAXED(&s->breaks));
 }
 
-/* Counts a mark of the main stream by the calling thread. */
-static uint64_t main_count(struct session *s, enum fprof_origin origin)
+/* Counts a mark of the calling thread, if the stream is its own. */
+static void mark_count(struct session *s, struct session_marks *marks, struct mark *m)
 {
-	struct fprof_writer *w = thread_writer(s);
-	struct session_marks *marks = &s->marks[origin];
-	uint32_t owner = FPROF_LOAD_RELAXED(&marks->owner);
-	uint32_t serial = w ? w->serial : 0;
+	uint64_t who = thread_who(thread_writer(s));
+	uint64_t owner = FPROF_LOAD_RELAXED(&marks->owner);
 
-	if (!owner && serial &&
-	    __atomic_compare_exchange_n(&marks->owner, &owner, serial, false, __ATOMIC_RELAXED,
+	if (!owner && who &&
+	    __atomic_compare_exchange_n(&marks->owner, &owner, who, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
-		owner = serial;
-	if (owner == serial)
-		return FPROF_ADD_RELAXED(&marks->count, UINT64_C(1)) + 1;
-	return FPROF_LOAD_RELAXED(&marks->count);
+		owner = who;
+	m->own = owner == who ? marks : NULL;
+	if (m->own)
+		m->count = FPROF_ADD_RELAXED(&marks->count, UINT64_C(1)) + 1;
+	else
+		m->count = FPROF_LOAD_RELAXED(&marks->count);
 }
 
 static void mark_main(enum fprof_origin origin, uint64_t number)
@@ -81,7 +97,7 @@ static void mark_main(enum fprof_origin origin, uint64_t number)
 
 	if (!s)
 		return;
-	m.count = main_count(s, origin);
+	mark_count(s, &s->marks[origin], &m);
 	mark_write(s, &m);
 }
 
@@ -106,7 +122,9 @@ static void mark_stream(struct session *s, uint32_t stream)
 
 	if (!stream)
 		return;
-	m.count = FPROF_ADD_RELAXED(&s->stream_marks[stream], UINT64_C(1)) + 1;
+	mark_count(s, &s->stream_marks[stream], &m);
+	if (m.own)
+		thread_owns_stream(stream);
 	mark_write(s, &m);
 }
 
@@ -139,12 +157,12 @@ bool client_has_marked(void)
 bool client_marks_here(void)
 {
 	const struct session *s = session_peek();
-	uint32_t serial = fprof_tls.writer->serial;
+	uint64_t who = thread_who(fprof_tls.writer);
 
-	if (!s || !serial)
+	if (!s || !who)
 		return false;
-	return serial == FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_GAME].owner) ||
-	       serial == FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_HOOK].owner);
+	return who == FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_GAME].owner) ||
+	       who == FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_HOOK].owner);
 }
 
 uint64_t fprof_frame_number(void)

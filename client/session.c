@@ -173,6 +173,8 @@ static struct session *session_make(struct session *old)
 	errno = error;
 	session_gates(made);
 	session_poll(made);
+	FPROF_STORE_RELAXED(&made->breaks,
+			    0u); /* whoever records from the first look on began so */
 	return made;
 }
 
@@ -227,7 +229,8 @@ static void gates_apply(struct session *s, const struct inputs *in)
 	/* Without marks nobody would look again whether a daemon came: the slow path has to. */
 	if (!on)
 		closed = in->marked ? FPROF_LEVELS : 0;
-	__atomic_store_n(&s->recording, (uint32_t)on, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&s->recording, (uint32_t)on, __ATOMIC_SEQ_CST) != (uint32_t)on)
+		FPROF_ADD_RELAXED(&s->breaks, 1u);
 	__atomic_store_n(&s->closed, closed, __ATOMIC_SEQ_CST);
 	used = FPROF_LOAD_ACQUIRE(&s->head->slots_used);
 	for (i = 0; i < used; i++)

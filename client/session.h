@@ -36,10 +36,11 @@ struct session_kin {
 	struct owned_fd socket;
 };
 
-/* Who marks the main stream for an origin, and how often it did. */
+/* Who marks a stream (the main one: for an origin), and how often it did. */
 struct session_marks {
 	uint64_t count;
-	uint32_t owner; /* serial of the thread; 0: the next one that marks */
+	uint64_t owner;	 /* thread_who's; 0: the next one that marks */
+	uint32_t breaks; /* the session's, at its last mark */
 	uint32_t pad;
 };
 
@@ -58,6 +59,7 @@ struct session {
 	uint64_t *rings;
 
 	uint32_t recording; /* may threads write? */
+	uint32_t breaks;    /* how often that changed, its beginning apart */
 	uint32_t closed;    /* what every writer's `closed` is to be */
 	uint32_t paused;    /* fprof_recording(false) */
 	uint32_t marked;    /* the process has marked a frame: gates close when not recording */
@@ -74,8 +76,8 @@ struct session {
 
 	uint32_t claimed[FPROF_SLOTS_DEFAULT]; /* 1: a thread's */
 	struct fprof_writer writers[FPROF_SLOTS_DEFAULT] __attribute__((aligned(128)));
-	uint32_t hash[SESSION_HASH_SIZE];		  /* marker ids, 0: free */
-	uint64_t stream_marks[FPROF_MARKERS_DEFAULT + 1]; /* by marker id */
+	uint32_t hash[SESSION_HASH_SIZE];			      /* marker ids, 0: free */
+	struct session_marks stream_marks[FPROF_MARKERS_DEFAULT + 1]; /* by marker id */
 };
 
 /*

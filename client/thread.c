@@ -4,6 +4,9 @@
  * its end THREAD_END; then the slot is free for another thread, whose THREAD word goes into the
  * same ring.
  *
+ * client[0]: its ring is populated; [1] events since it looked after the connection; [2] its fiber
+ * (fiber.c); [3] the highest marker of a stream that it may own.
+ *
  * The thread's own words live in its writer, one per slot, in the session's mapping. Only the
  * owner changes them (but `closed`). Signal handlers of the owner are kept out by `ready` in the
  * inline mode and by `busy` in the others; a holder has both.
@@ -33,7 +36,8 @@
 
 #define REGISTERING  UINT64_MAX
 #define RETRY_EVENTS 1024u
-#define KEY_NONE     0u /* else the key + 1 */
+#define WHO_FIBER    (UINT64_C(1) << 63) /* no serial has it, nor has a pointer */
+#define KEY_NONE     0u			 /* else the key + 1 */
 
 static struct fprof_writer null_writer;
 FPROF_API __thread struct fprof_tls fprof_tls
@@ -399,16 +403,37 @@ void thread_rename(struct session *s, struct fprof_writer *w, const char *name, 
 
 /* ---- the end ---- */
 
-static void marks_disown(struct session *s, uint32_t serial)
+uint64_t thread_who(const struct fprof_writer *w)
 {
-	unsigned i;
+	if (!w || w->mode == WRITER_NONE)
+		return 0;
+	return w->fiber ? w->fiber | WHO_FIBER : w->serial;
+}
 
-	for (i = 0; i < SESSION_ORIGINS; i++) {
-		uint32_t owner = serial;
+void thread_owns_stream(uint32_t stream)
+{
+	struct fprof_writer *w = fprof_tls.writer;
 
-		__atomic_compare_exchange_n(&s->marks[i].owner, &owner, 0u, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
-	}
+	if (w->mode != WRITER_NONE && w->client[3] < stream)
+		w->client[3] = stream;
+}
+
+static void marks_disown(struct session_marks *marks, uint64_t who)
+{
+	__atomic_compare_exchange_n(&marks->owner, &who, UINT64_C(0), false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+/* The streams of a thread that ends are free for the next one that marks. */
+static void streams_disown(struct session *s, struct fprof_writer *w)
+{
+	uint64_t i;
+
+	for (i = 0; i < SESSION_ORIGINS; i++)
+		marks_disown(&s->marks[i], w->serial);
+	for (i = 1; i <= w->client[3]; i++)
+		marks_disown(&s->stream_marks[i], w->serial);
+	w->client[3] = 0;
 }
 
 /* A pthread key's destructor. In a forked child the writer reads as zeros: it is the parent's. */
@@ -423,7 +448,7 @@ static void thread_end(void *writer)
 	thread_put(s, w, &word, 1);
 	FPROF_STORE_RELAXED(&fprof_tls.writer, &null_writer);
 	FPROF_FENCE_SIGNAL();
-	marks_disown(s, w->serial);
+	streams_disown(s, w);
 	owner_begin(w->slot);
 	FPROF_STORE_RELAXED(&w->slot->state, (uint32_t)FPROF_SLOT_DEAD);
 	owner_end(w->slot);

@@ -28,6 +28,13 @@ struct fprof_writer *thread_hold(struct session *s);
 struct fprof_writer *thread_hold_recording(struct session *s);
 void thread_release(struct fprof_writer *w);
 
+/* Who w's thread is for the ownership of streams: the fiber that it runs, else the thread. 0: none
+ * (w may be NULL). */
+uint64_t thread_who(const struct fprof_writer *w);
+
+/* The calling thread may own this stream from here on. */
+void thread_owns_stream(uint32_t stream);
+
 /* What w is to be in, as the session stands. Caller holds w. */
 void thread_mode(struct session *s, struct fprof_writer *w);
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 const char *const api_discard_names[DISCARD_REASONS] = {"malformed", "time", "quota", "hook_mark",
-							"not_recording"};
+							"not_recording", "foreign_mark"};
 const char *const api_repair_names[REPAIR_KINDS] = {
 	"unbalanced_end",   "stray_end",      "truncated_zone", "depth_limit",
 	"foreign_mark",	    "time_backwards", "late_event",	"gpu_dropped",

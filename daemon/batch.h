@@ -24,8 +24,9 @@ enum discard_reason {
 	DISCARD_MALFORMED = 0, /* unknown marker id, impossible length, garbage word */
 	DISCARD_TIME,	       /* a time that could not be placed without ambiguity */
 	DISCARD_QUOTA,	       /* the session's share was used up */
-	DISCARD_HOOK_MARK, /* hook marks, once the game's own were seen; marks of wrong threads */
+	DISCARD_HOOK_MARK,     /* hook marks, once the game's own were seen */
 	DISCARD_NOT_RECORDING, /* arrived outside a recorded range */
+	DISCARD_FOREIGN_MARK,  /* of a thread that does not own the stream */
 	DISCARD_REASONS
 };
 
@@ -36,7 +37,7 @@ enum repair_kind {
 	REPAIR_STRAY_END,	 /* an end of a zone that is not open */
 	REPAIR_TRUNCATED_ZONE,	 /* closed by thread end, process end, lap or lost fiber segment */
 	REPAIR_DEPTH,		 /* zones beyond the depth limit, counted, not stored */
-	REPAIR_FOREIGN_MARK,	 /* marks of the main stream from another thread */
+	REPAIR_FOREIGN_MARK,	 /* marks of a stream from a thread that does not own it */
 	REPAIR_TIME_BACKWARDS,	 /* times that ran backwards on one ring, clamped */
 	REPAIR_LATE_EVENT,	 /* came after their frame was closed */
 	REPAIR_GPU_DROPPED,	 /* GPU queries lost, and spans with impossible times */
@@ -88,6 +89,7 @@ struct session_update_row {
 	enum session_state state;
 	char *end_reason; /* NULL while live: "exit", "exec", "killed by signal 9 (SIGKILL)", ... */
 	int64_t end_ns;	  /* -1 while live */
+	bool end_unknown; /* no fprofd was there: end_ns is the last event that was read */
 	uint32_t threads_active;
 	uint64_t frames_total; /* of the main stream */
 	uint64_t produced, received, stored, overwritten;

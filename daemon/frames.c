@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+/* The waits of such a frame are not known. */
+#define NOT_ALL_SEEN   ((uint32_t)FRAME_MARKS_LOST | (uint32_t)FRAME_PAUSED)
 #define STREAMS_MAX    256u
 #define GAPS_MAX       4096u
 #define MARKS_LOST_MAX (UINT64_C(1) << 32) /* a jump beyond is nonsense, not a loss */
@@ -202,17 +204,23 @@ static int stream_give(struct live *s, struct stream *st, struct track *track)
 	return put_stream_row(s, st);
 }
 
-static int stream_of(struct live *s, const struct mark *mark, struct stream **ret_stream)
+/* The stream of a mark, begun where need be; NULL: *ret_verdict says why there is none. */
+static int stream_of(struct live *s, const struct mark *mark, struct stream **ret_stream,
+		     enum mark_verdict *ret_verdict)
 {
 	size_t i;
 	int r;
 
 	*ret_stream = NULL;
+	*ret_verdict = MARK_FOREIGN;
 	for (i = 0; i < s->frames.streams.count; i++)
 		if (s->frames.streams.at[i]->marker == mark->marker) {
 			*ret_stream = s->frames.streams.at[i];
 			return 0;
 		}
+	if (mark->flags & FPROF_MARK_FOREIGN)
+		return 0;
+	*ret_verdict = MARK_NO_ROOM;
 	if (s->frames.streams.count >= STREAMS_MAX)
 		return 0;
 	r = stream_new(s, (uint32_t)s->frames.streams.count, mark->marker, 1, mark->track->begin,
@@ -226,6 +234,8 @@ static enum mark_verdict judge(const struct stream *st, const struct mark *mark)
 {
 	if (mark->origin == FPROF_ORIGIN_HOOK && st->game)
 		return MARK_HOOK;
+	if (mark->flags & FPROF_MARK_FOREIGN)
+		return MARK_FOREIGN;
 	if (mark->origin == FPROF_ORIGIN_GAME && !st->game)
 		return MARK_OBEYED;
 	if (st->track && st->track != mark->track && st->track->end == TIME_OPEN)
@@ -258,8 +268,7 @@ int frames_mark(struct live *s, const struct mark *mark, struct stream **ret_str
 	int64_t t;
 	int r;
 
-	*ret_verdict = MARK_FOREIGN;
-	r = stream_of(s, mark, &st);
+	r = stream_of(s, mark, &st, ret_verdict);
 	*ret_stream = st;
 	if (r < 0 || !st)
 		return r;
@@ -275,6 +284,8 @@ int frames_mark(struct live *s, const struct mark *mark, struct stream **ret_str
 	f->number += lost;
 	if (lost > 0)
 		f->flags |= FRAME_MARKS_LOST;
+	if (mark->flags & FPROF_MARK_PAUSED)
+		f->flags |= FRAME_PAUSED;
 	f->engine_id = mark->engine_id;
 	f->t1 = t;
 	st->game = st->game || mark->origin == FPROF_ORIGIN_GAME;
@@ -361,7 +372,7 @@ static void fill_waits(const struct live *s, const struct stream *st, const stru
 		       struct frame_row *row)
 {
 	int64_t ns[WAIT_KINDS];
-	bool known = waits_partition(s, st, f, ns);
+	bool known = waits_partition(s, st, f, ns) && !(f->flags & NOT_ALL_SEEN);
 
 	row->cpu_ns = known ? ns[0] : NS_UNKNOWN;
 	row->wait_gpu_ns = wait_or_unknown(s, ns, FPROF_MARKER_WAIT_GPU, known);

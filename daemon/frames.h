@@ -69,7 +69,8 @@ static inline int64_t stream_closed(const struct stream *st)
 /* The frame that t falls into, or NULL when that was closed. */
 struct frame *stream_find(const struct stream *st, int64_t t);
 
-enum mark_verdict { MARK_OBEYED, MARK_HOOK, MARK_FOREIGN };
+/* MARK_NO_ROOM: it would begin a stream, and there are too many. */
+enum mark_verdict { MARK_OBEYED, MARK_HOOK, MARK_FOREIGN, MARK_NO_ROOM };
 
 struct mark {
 	struct track *track;
@@ -77,10 +78,11 @@ struct mark {
 	uint32_t marker; /* session's id of the stream, 0: main */
 	uint32_t origin, lane;
 	uint64_t sequence;
+	uint64_t flags;	   /* enum fprof_mark_flag */
 	int64_t engine_id; /* -1: none */
 	int64_t t;
 };
-/* A mark was read. *ret_stream is where it belongs. */
+/* A mark was read. *ret_stream, where it is obeyed, is where it belongs. */
 int frames_mark(struct live *s, const struct mark *mark, struct stream **ret_stream,
 		enum mark_verdict *ret_verdict);
 

@@ -44,6 +44,7 @@ void rows_update(struct sql_row *r, struct session_update_row *ret)
 	ret->state = (enum session_state)row_int(r);
 	ret->end_reason = row_text(r);
 	ret->end_ns = row_int_or(r, -1);
+	ret->end_unknown = row_int(r) != 0;
 	ret->threads_active = row_u32(r);
 	ret->frames_total = row_uint(r);
 	ret->produced = row_uint(r);

@@ -16,15 +16,16 @@
 #define ROWS_SESSION_FROM "sessions s JOIN session_totals t ON t.session = s.id"
 void rows_session(struct sql_row *r, struct session_row *ret);
 
-#define ROWS_UPDATE                                                                            \
-	"t.session, t.state, t.end_reason, t.end_ns, t.threads_active, t.frames_total, "       \
-	"t.produced, t.received, t.stored, t.overwritten, t.dropped_reentrant, "               \
-	"t.discarded_malformed, t.discarded_time, t.discarded_quota, t.discarded_hook_mark, "  \
-	"t.discarded_not_recording, t.unbalanced_ends, t.stray_ends, t.truncated_zones, "      \
-	"t.too_deep_zones, t.foreign_marks, t.times_backwards, t.late_events, t.gpu_dropped, " \
-	"t.counters_refused, t.clock_steps, t.heads_backwards, t.refused_threads, "            \
-	"t.refused_markers, t.refused_names, t.refused_truncated, t.refused_events, "          \
-	"t.refused_arguments, t.refused_6, t.refused_7, t.ring_fill_permille, t.fault"
+#define ROWS_UPDATE                                                                              \
+	"t.session, t.state, t.end_reason, t.end_ns, t.end_unknown, t.threads_active, "          \
+	"t.frames_total, t.produced, t.received, t.stored, t.overwritten, t.dropped_reentrant, " \
+	"t.discarded_malformed, t.discarded_time, t.discarded_quota, t.discarded_hook_mark, "    \
+	"t.discarded_not_recording, t.discarded_foreign_mark, t.unbalanced_ends, t.stray_ends, " \
+	"t.truncated_zones, t.too_deep_zones, t.foreign_marks, t.times_backwards, "              \
+	"t.late_events, t.gpu_dropped, t.counters_refused, t.clock_steps, t.heads_backwards, "   \
+	"t.refused_threads, t.refused_markers, t.refused_names, t.refused_truncated, "           \
+	"t.refused_events, t.refused_arguments, t.refused_6, t.refused_7, "                      \
+	"t.ring_fill_permille, t.fault"
 void rows_update(struct sql_row *r, struct session_update_row *ret);
 
 #define ROWS_MARKER \
@@ -60,10 +61,11 @@ void rows_gap(struct sql_row *r, struct gap_row *ret);
 #define ROWS_MEMORY "session, lane, memory_id, origin, bytes"
 void rows_memory(struct sql_row *r, struct memory_row *ret);
 
-#define ROWS_LEDGER                                                                             \
-	"session, lane, slot, tail, base_ticks, serial, track, fiber_track, fiber, fiber_seq, " \
-	"produced, received, stored, overwritten, discarded_malformed, discarded_time, "        \
-	"discarded_quota, discarded_hook_mark, discarded_not_recording, stack"
+#define ROWS_LEDGER                                                                               \
+	"session, lane, slot, tail, base_ticks, serial, track, fiber_track, fiber, fiber_seq, "   \
+	"produced, received, stored, overwritten, discarded_malformed, discarded_time, "          \
+	"discarded_quota, discarded_hook_mark, discarded_not_recording, discarded_foreign_mark, " \
+	"stack"
 void rows_ledger(struct sql_row *r, struct ledger_row *ret);
 
 #endif

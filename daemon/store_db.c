@@ -22,13 +22,23 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define APPLICATION_ID 0x6670726f /* "fpro" */
 #define ASIDE_KEEP     2
 
+static const struct schema_step schema_steps[] = {
+	{2,
+	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE session_totals ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE ledger ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0"},
+};
+
 struct schema schema_current(void)
 {
-	return (struct schema){.sql = assets_text("schema.sql"), .version = SCHEMA_VERSION};
+	return (struct schema){.sql = assets_text("schema.sql"),
+			       .version = SCHEMA_VERSION,
+			       .steps = schema_steps,
+			       .step_count = ARRAY_SIZE(schema_steps)};
 }
 
 static int apply_step(sqlite3 *db, const char *sql, int version)

@@ -42,10 +42,12 @@ static const char *const texts[STATEMENTS] = {
 		       "library_version) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[ST_TOTALS_NEW] = "INSERT OR IGNORE INTO session_totals (session, state) VALUES (?,?)",
 	[ST_TOTALS] =
-		"UPDATE session_totals SET state=?, end_reason=?, end_ns=?, threads_active=?, "
+		"UPDATE session_totals SET state=?, end_reason=?, end_ns=?, end_unknown=?, "
+		"threads_active=?, "
 		"frames_total=?, produced=?, received=?, stored=?, overwritten=?, "
 		"dropped_reentrant=?, discarded_malformed=?, discarded_time=?, discarded_quota=?, "
-		"discarded_hook_mark=?, discarded_not_recording=?, unbalanced_ends=?, "
+		"discarded_hook_mark=?, discarded_not_recording=?, discarded_foreign_mark=?, "
+		"unbalanced_ends=?, "
 		"stray_ends=?, truncated_zones=?, too_deep_zones=?, foreign_marks=?, "
 		"times_backwards=?, late_events=?, gpu_dropped=?, counters_refused=?, "
 		"clock_steps=?, heads_backwards=?, refused_threads=?, refused_markers=?, "
@@ -81,8 +83,8 @@ static const char *const texts[STATEMENTS] = {
 	[ST_LEDGER] = "INSERT OR REPLACE INTO ledger (session, lane, slot, tail, base_ticks, "
 		      "serial, track, fiber_track, fiber, fiber_seq, produced, received, stored, "
 		      "overwritten, discarded_malformed, discarded_time, discarded_quota, "
-		      "discarded_hook_mark, discarded_not_recording, stack) "
-		      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		      "discarded_hook_mark, discarded_not_recording, discarded_foreign_mark, "
+		      "stack) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 };
 
 struct row_writer {
@@ -219,6 +221,7 @@ static int write_update(struct row_writer *w, const struct session_update_row *r
 	bind_int(&b, row->state);
 	bind_text(&b, row->end_reason);
 	bind_int_or_null(&b, row->end_ns, -1);
+	bind_int(&b, row->end_unknown);
 	bind_uint(&b, row->threads_active);
 	bind_uint(&b, row->frames_total);
 	bind_uint(&b, row->produced);

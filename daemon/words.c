@@ -532,12 +532,12 @@ int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 	return 0;
 }
 
-/* Is the event at words[0] a mark of the main stream? */
+/* Is the event at words[0] a mark of the main stream by its owner? */
 static bool is_main_mark(const uint64_t *words, uint32_t count)
 {
 	return fprof_word_kind(words[0]) == FPROF_WORD_EXT &&
 	       fprof_word_ext_kind(words[0]) == FPROF_EXT_MARK && count >= 4 &&
-	       (uint32_t)words[1] == 0;
+	       (uint32_t)words[1] == 0 && !(count > 4 && words[4] & FPROF_MARK_FOREIGN);
 }
 
 /* Finds the first mark in words that lie in one block; counts as found only up to the horizon. */

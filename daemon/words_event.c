@@ -81,6 +81,7 @@ static int event_mark(struct live *s, struct ring *ring, const struct words_even
 		return MALFORMED;
 	mark.origin = (uint32_t)(e->words[1] >> 32);
 	mark.sequence = e->words[2];
+	mark.flags = e->count > 4 ? e->words[4] : 0;
 	mark.engine_id = e->words[3] > INT64_MAX ? -1 : (int64_t)e->words[3];
 	if (mark.origin != FPROF_ORIGIN_GAME && mark.origin != FPROF_ORIGIN_HOOK)
 		return MALFORMED;
@@ -93,12 +94,14 @@ static int event_mark(struct live *s, struct ring *ring, const struct words_even
 	r = frames_mark(s, &mark, &st, &verdict);
 	if (r < 0)
 		return r;
-	if (!st)
-		return QUOTA;
 	if (verdict == MARK_OBEYED)
 		return put_mark(s, ring, e, st);
-	s->repaired[REPAIR_FOREIGN_MARK] += verdict == MARK_FOREIGN;
-	return WORDS_DISCARD + DISCARD_HOOK_MARK;
+	if (verdict == MARK_NO_ROOM)
+		return QUOTA;
+	if (verdict == MARK_HOOK)
+		return WORDS_DISCARD + DISCARD_HOOK_MARK;
+	s->repaired[REPAIR_FOREIGN_MARK]++;
+	return WORDS_DISCARD + DISCARD_FOREIGN_MARK;
 }
 
 /* A number as COUNTER and VALUE have it. */

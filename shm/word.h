@@ -41,7 +41,7 @@ enum fprof_ext_kind {
 	FPROF_EXT_THREAD_END = 4,
 	/* a frame of a stream ends: [1] stream marker (0: main) | origin << 32 [2] number of this
 	 * stream's marks by this origin in this memory, from 1 [3] engine's frame number, ~0: none
-	 */
+	 * [4] enum fprof_mark_flag; the word is left out where it is 0 */
 	FPROF_EXT_MARK = 5,
 	/* [1] marker | op << 32 | type << 40 (enum fprof_counter_op, enum fprof_value_type) [2]
 	   value */
@@ -70,6 +70,13 @@ enum fprof_ext_kind {
 	FPROF_EXT_GPU_DROPPED = 15,
 	/* session info: [1] key bytes | value bytes << 32 [2..] key, then value */
 	FPROF_EXT_INFO = 16,
+};
+
+enum fprof_mark_flag {
+	/* by a thread that does not own the stream: [2] counts the owner's marks */
+	FPROF_MARK_FOREIGN = 1 << 0,
+	/* not all of the frame that ends was recorded */
+	FPROF_MARK_PAUSED = 1 << 1,
 };
 
 enum fprof_counter_op { FPROF_COUNTER_SET = 0, FPROF_COUNTER_ADD = 1 };

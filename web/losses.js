@@ -2,8 +2,9 @@
 // What a session lost, repaired or refused, from the API's losses: one list for the diagnostics and one verdict for
 // the top bar. Pure: no DOM.
 
-/** Left out on purpose, which is no loss: marks of the hook where the game has its own, and time not recorded. */
-const INTENDED = new Set(['discarded.hook_mark', 'discarded.not_recording']);
+/** Left out on purpose, which is no loss: marks of the hook where the game has its own, time not recorded, and marks of
+ * wrong threads, which are told once already, as repaired. */
+const INTENDED = new Set(['discarded.hook_mark', 'discarded.not_recording', 'discarded.foreign_mark']);
 /** Counted under refused, but something shorter was recorded. */
 const SHORTENED = 'refused.truncated';
 /** Events that are gone although they were recorded; the rest was repaired, and all of it is there. */

@@ -452,6 +452,105 @@ static void marks_of_another_thread_are_not_obeyed(void)
 }
 CHILD_TEST(marks_of_another_thread_are_not_obeyed)
 
+static void *worker_mark_thread(void *unused)
+{
+	fprof_frame_mark_named("worker");
+	return unused;
+}
+
+/* The words of a named mark that this test is about: flags and count. */
+static uint64_t mark_flags(const struct ring_events *e, size_t i)
+{
+	return fprof_word_ext_words(event_word(e, i, 0)) > 4 ? event_word(e, i, 4) : 0;
+}
+
+static void a_named_stream_is_counted_by_its_owner(void)
+{
+	struct memory_view view;
+	struct ring_events e;
+	pthread_t thread;
+	size_t i;
+
+	fprof_frame_mark_named("worker");
+	CHECK_EQUAL(pthread_create(&thread, NULL, worker_mark_thread, NULL), 0);
+	pthread_join(thread, NULL);
+	fprof_frame_mark_named("worker");
+	e = own_events();
+	i = last_of(&e, FPROF_EXT_MARK);
+	CHECK_EQUAL(event_word(&e, i, 2), 2);
+	CHECK_EQUAL(mark_flags(&e, i), 0);
+	ring_events_free(&e);
+	view = own_view();
+	e = ring_events_read(&view, 1);
+	i = last_of(&e, FPROF_EXT_MARK);
+	CHECK_EQUAL(event_word(&e, i, 2), 1);
+	CHECK_EQUAL(mark_flags(&e, i), FPROF_MARK_FOREIGN);
+}
+CHILD_TEST(a_named_stream_is_counted_by_its_owner)
+
+static void a_named_stream_outlives_its_thread(void)
+{
+	struct ring_events e;
+	pthread_t thread;
+	size_t i;
+
+	CHECK_EQUAL(pthread_create(&thread, NULL, worker_mark_thread, NULL), 0);
+	pthread_join(thread, NULL);
+	fprof_frame_mark_named("worker");
+	e = own_events();
+	i = last_of(&e, FPROF_EXT_MARK);
+	CHECK_EQUAL(event_word(&e, i, 2), 2);
+	CHECK_EQUAL(mark_flags(&e, i), 0);
+}
+CHILD_TEST(a_named_stream_outlives_its_thread)
+
+static void a_fiber_owns_its_stream_on_every_thread(void)
+{
+	static struct fprof_fiber job = {.id = 7, .name = "job"},
+				  other = {.id = 8, .name = "other"};
+	struct ring_events e;
+	size_t i;
+
+	fprof_fiber_enter(&job);
+	fprof_frame_mark_named("jobs");
+	fprof_fiber_enter(&other);
+	fprof_frame_mark_named("jobs");
+	fprof_fiber_leave();
+	e = own_events();
+	i = last_of(&e, FPROF_EXT_MARK);
+	CHECK_EQUAL(event_word(&e, i, 2), 1);
+	CHECK_EQUAL(mark_flags(&e, i), FPROF_MARK_FOREIGN);
+}
+CHILD_TEST(a_fiber_owns_its_stream_on_every_thread)
+
+static void a_mark_says_that_its_frame_was_not_recorded_throughout(void)
+{
+	struct ring_events e;
+
+	fprof_frame_mark();
+	e = own_events();
+	CHECK_EQUAL(mark_flags(&e, last_of(&e, FPROF_EXT_MARK)), 0);
+	ring_events_free(&e);
+	fprof_recording(false);
+	fprof_recording(true);
+	fprof_frame_mark();
+	e = own_events();
+	CHECK_EQUAL(mark_flags(&e, last_of(&e, FPROF_EXT_MARK)), FPROF_MARK_PAUSED);
+	ring_events_free(&e);
+	fprof_frame_mark();
+	e = own_events();
+	CHECK_EQUAL(mark_flags(&e, last_of(&e, FPROF_EXT_MARK)), 0);
+	ring_events_free(&e);
+	fprof_recording(false);
+	fprof_frame_mark();
+	fprof_recording(true);
+	fprof_frame_mark();
+	e = own_events();
+	CHECK_EQUAL(mark_flags(&e, last_of(&e, FPROF_EXT_MARK)), FPROF_MARK_PAUSED);
+	CHECK_EQUAL(event_word(&e, last_of(&e, FPROF_EXT_MARK), 2), 5);
+}
+CHILD_TEST(a_mark_says_that_its_frame_was_not_recorded_throughout)
+
 static void the_main_stream_outlives_its_thread(void)
 {
 	pthread_t thread;
@@ -610,6 +709,10 @@ int main(void)
 		CHILD_UNIT(counters_of_all_kinds),
 		CHILD_UNIT(marks_are_counted_and_numbered),
 		CHILD_UNIT(marks_of_another_thread_are_not_obeyed),
+		CHILD_UNIT(a_named_stream_is_counted_by_its_owner),
+		CHILD_UNIT(a_named_stream_outlives_its_thread),
+		CHILD_UNIT(a_fiber_owns_its_stream_on_every_thread),
+		CHILD_UNIT(a_mark_says_that_its_frame_was_not_recorded_throughout),
 		CHILD_UNIT(the_main_stream_outlives_its_thread),
 		CHILD_UNIT(gpu_events),
 		CHILD_UNIT(wait_zones_say_what_for),

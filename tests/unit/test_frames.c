@@ -178,8 +178,65 @@ static void marks_of_another_thread_are_counted_not_obeyed(void **state)
 	expect_frames(w, 2);
 	expect_frame(w, 1, 0, 2, 100, 200, 0);
 	assert_int_equal(w->s->repaired[REPAIR_FOREIGN_MARK], 1);
-	assert_int_equal(fake_ring(w->s, 0, 0)->discarded[DISCARD_HOOK_MARK], 1);
+	assert_int_equal(fake_ring(w->s, 0, 0)->discarded[DISCARD_HOOK_MARK], 0);
+	assert_int_equal(fake_ring(w->s, 0, 0)->discarded[DISCARD_FOREIGN_MARK], 1);
 	fake_balance(fake_ring(w->s, 0, 0), &w->other);
+}
+
+static void fake_mark_flagged(struct fake_thread *t, uint32_t stream, uint64_t sequence,
+			      uint64_t flags, uint64_t time)
+{
+	uint64_t words[5] = {0, stream | (uint64_t)FPROF_ORIGIN_GAME << 32, sequence, UINT64_MAX,
+			     flags};
+
+	fake_ext(t, FPROF_EXT_MARK, words, 5, time);
+}
+
+/* A daemon that comes late may read another thread's mark first: the mark says whose it is. */
+static void a_mark_that_says_it_is_foreign_gives_nobody_a_stream(void **state)
+{
+	struct world *w = *state;
+	uint32_t tick = fake_marker(&w->m[0], FPROF_MARKER_STREAM, "tick");
+
+	fake_mark_flagged(&w->other, tick, 3, FPROF_MARK_FOREIGN, 50);
+	fake_mark_flagged(&w->other, 0, 3, FPROF_MARK_FOREIGN, 60);
+	fake_mark_by(&w->main, tick, FPROF_ORIGIN_GAME, 4, UINT64_MAX, 100);
+	fake_mark_by(&w->main, 0, FPROF_ORIGIN_GAME, 4, UINT64_MAX, 100);
+	fake_mark_flagged(&w->other, tick, 4, FPROF_MARK_FOREIGN, 150);
+	fake_mark_by(&w->main, tick, FPROF_ORIGIN_GAME, 5, UINT64_MAX, 200);
+	fake_sweep(w->s, 1000);
+	expect_frames(w, 3);
+	expect_frame(w, 0, 0, 4, 0, 100, FRAME_STARTUP | FRAME_MARKS_LOST);
+	expect_frame(w, 1, 1, 4, 10, 100, FRAME_STARTUP | FRAME_MARKS_LOST);
+	expect_frame(w, 2, 1, 5, 100, 200, 0);
+	assert_int_equal(w->s->repaired[REPAIR_FOREIGN_MARK], 3);
+	assert_int_equal(fake_ring(w->s, 0, 0)->discarded[DISCARD_FOREIGN_MARK], 3);
+	fake_balance(fake_ring(w->s, 0, 0), &w->other);
+}
+
+/* What was not recorded is neither cpu nor wait. */
+static void frames_not_recorded_throughout_have_no_partition(void **state)
+{
+	struct world *w = *state;
+	uint32_t cap = fake_marker(&w->m[0], FPROF_MARKER_WAIT_CAP, "cap");
+
+	fake_mark_flagged(&w->main, 0, 1, FPROF_MARK_PAUSED, 4000); /* it began before us */
+	fake_begin(&w->main, cap, 4010);
+	fake_end(&w->main, cap, 4040);
+	fake_mark_flagged(&w->main, 0, 2, 0, 4100);
+	fake_mark_flagged(&w->main, 0, 5, 0, 4400); /* two marks never came */
+	fake_mark_flagged(&w->main, 0, 6, 0, 4500);
+	fake_sweep(w->s, 10000);
+	expect_frames(w, 4);
+	expect_frame(w, 0, 0, 1, 0, 4000, FRAME_STARTUP | FRAME_PAUSED);
+	assert_true(w->s->batch->frames.at[0].cpu_ns == NS_UNKNOWN);
+	assert_true(w->s->batch->frames.at[0].wait_cap_ns == NS_UNKNOWN);
+	assert_int_equal(w->s->batch->frames.at[1].cpu_ns, 70);
+	assert_int_equal(w->s->batch->frames.at[1].wait_cap_ns, 30);
+	expect_frame(w, 2, 0, 5, 4100, 4400, FRAME_MARKS_LOST);
+	assert_true(w->s->batch->frames.at[2].cpu_ns == NS_UNKNOWN);
+	assert_true(w->s->batch->frames.at[2].wait_cap_ns == NS_UNKNOWN);
+	assert_int_equal(w->s->batch->frames.at[3].cpu_ns, 100);
 }
 
 static void the_next_marking_thread_takes_over_from_one_that_ended(void **state)
@@ -556,6 +613,8 @@ int main(void)
 		TEST(nothing_beyond_the_horizon_is_read),
 		TEST(late_events_are_kept_apart_and_counted),
 		TEST(marks_of_another_thread_are_counted_not_obeyed),
+		TEST(a_mark_that_says_it_is_foreign_gives_nobody_a_stream),
+		TEST(frames_not_recorded_throughout_have_no_partition),
 		TEST(the_next_marking_thread_takes_over_from_one_that_ended),
 		TEST(the_games_marks_win_over_the_hooks),
 		TEST(hook_marks_seen_together_with_the_games_are_ignored),

@@ -79,6 +79,30 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	sqlite3_close(db);
 }
 
+/* What version 1 lacked is added, so that an fprofd.db and a history of it go on. */
+static void a_database_of_version_1_goes_on(void **state)
+{
+	struct schema now = schema_current();
+	sqlite3 *db = open_empty();
+
+	(void)state;
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(sql_exec(db,
+				  "ALTER TABLE session_totals DROP COLUMN end_unknown;"
+				  "ALTER TABLE session_totals DROP COLUMN discarded_foreign_mark;"
+				  "ALTER TABLE ledger DROP COLUMN discarded_foreign_mark;"
+				  "INSERT INTO session_totals (session) VALUES (7);"
+				  "PRAGMA user_version=1"),
+			 0);
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(answer(db, "PRAGMA user_version"), 2);
+	assert_int_equal(answer(db, "SELECT end_unknown + discarded_foreign_mark "
+				    "FROM session_totals WHERE session = 7"),
+			 0);
+	assert_int_equal(answer(db, "SELECT count(discarded_foreign_mark) FROM ledger"), 0);
+	sqlite3_close(db);
+}
+
 static void open_history(struct fixture *f, sqlite3 **db)
 {
 	fixture_init(f);
@@ -158,6 +182,7 @@ int main(void)
 		cmocka_unit_test(an_old_database_is_brought_up),
 		cmocka_unit_test(a_step_that_fails_leaves_the_version_before),
 		cmocka_unit_test(newer_and_foreign_databases_are_refused),
+		cmocka_unit_test(a_database_of_version_1_goes_on),
 		cmocka_unit_test(rows_are_copied_with_generated_columns),
 		cmocka_unit_test(pages_are_copied_with_what_is_in_the_wal),
 		cmocka_unit_test(readers_cannot_write),

@@ -110,7 +110,7 @@ static void assert_ledger_balances(struct fixture *f, uint64_t announced)
 			 1);
 	assert_int_equal(ask(db, "SELECT received = stored + discarded_malformed + discarded_time "
 				 "+ discarded_quota + discarded_hook_mark + "
-				 "discarded_not_recording FROM ledger"),
+				 "discarded_not_recording + discarded_foreign_mark FROM ledger"),
 			 1);
 	assert_int_equal(ask(db, "SELECT sum(length(data)) FROM chunks"),
 			 ask(db, "SELECT chunk_bytes FROM session_totals"));

@@ -60,11 +60,12 @@ test('typing in a field is no command, and Space presses a button', () => {
 });
 
 test('losses: what is gone is loud, what was repaired is not, what was meant is neither', () => {
-	const losses = { overwritten: 5, reentrant: 0, discarded: { malformed: 2, hook_mark: 900 }, repaired: { stray_end: 3 }, refused: { names: 1, truncated: 4 } };
-	assert.deepEqual(lossTotals({ losses, lost_events: 5 }), { lost: 8, repaired: 7 });
+	const losses = { overwritten: 5, reentrant: 0, discarded: { malformed: 2, hook_mark: 900, foreign_mark: 7 }, repaired: { stray_end: 3, foreign_mark: 7 }, refused: { names: 1, truncated: 4 } };
+	assert.deepEqual(lossTotals({ losses, lost_events: 5 }), { lost: 8, repaired: 14 });
 	assert.deepEqual(lossesOf(losses).map((loss) => [loss.kind, loss.count, loss.weight]), [
 		['overwritten', 5, 'lost'], ['discarded.malformed', 2, 'lost'], ['discarded.hook_mark', 900, 'intended'],
-		['repaired.stray_end', 3, 'repaired'], ['refused.names', 1, 'lost'],
+		['discarded.foreign_mark', 7, 'intended'], ['repaired.stray_end', 3, 'repaired'],
+		['repaired.foreign_mark', 7, 'repaired'], ['refused.names', 1, 'lost'],
 		['refused.truncated', 4, 'repaired']]);
 	assert.deepEqual(lossTotals({ losses: {}, lost_events: 4 }), { lost: 4, repaired: 0 });
 	assert.deepEqual(lossTotals(null), { lost: 0, repaired: 0 });
