@@ -56,6 +56,9 @@ export const framePath = (session, stream, frame) =>
 /** What follows the last frame, for what is open there. @param {string} session */
 export const openPath = (session) => `/sessions/${encodeURIComponent(session)}/frames/tail?max_zones=1`;
 
+/** @param {string} session */
+export const sessionPath = (session) => `/sessions/${encodeURIComponent(session)}`;
+
 /** @param {string|null} stream @param {string} lead */
 const streamPart = (stream, lead) => (stream === null ? '' : `${lead}stream=${encodeURIComponent(stream)}`);
 

@@ -13,6 +13,7 @@ const FRAME_ROWS = ['Frame', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present',
 const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', '95th percentile', '99th percentile', 'Worst', 'Lost events'];
 const TOP = 5;
 const OPEN_THREADS = 8;
+const TOP_WAITS = 3;
 
 export class Card {
 	/** @param {Model} model */
@@ -23,8 +24,8 @@ export class Card {
 		this.range = rows(byId('card-range', HTMLElement), RANGE_ROWS);
 		/** @type {import('./zones.js').Open[]} the open zones that are shown */
 		this.open = [];
-		this.top = byId('card-top', HTMLElement);
-		this.top.replaceChildren(...Array.from({ length: TOP }, () => element('li', {}, element('span'), element('span'))));
+		this.top = makeLines(byId('card-top', HTMLElement), TOP);
+		this.waits = makeLines(byId('card-waits', HTMLElement), TOP_WAITS);
 	}
 
 	draw() {
@@ -80,15 +81,26 @@ export class Card {
 
 	drawTop() {
 		const tracks = (this.model.detail?.tracks ?? []).filter((track) => track.thread.kind !== 'gpu_queue');
-		const top = selfByName(tracks).slice(0, TOP);
-		[...this.top.children].forEach((item, at) => {
-			const [name, time] = item.children;
-			const zone = top[at];
-			setText(name, zone?.name ?? (at ? '' : '–'));
-			setText(time, zone ? `${duration(zone.self)} in ${count(zone.calls)}` : '');
-			/** @type {HTMLElement} */ (name).title = zone?.name ?? '';
-		});
+		fillLines(this.top, selfByName(tracks));
+		fillLines(this.waits, selfByName(tracks, true));
 	}
+}
+
+/** Makes the lines of a list once. @param {HTMLElement} list @param {number} length */
+function makeLines(list, length) {
+	list.replaceChildren(...Array.from({ length }, () => element('li', {}, element('span'), element('span'))));
+	return list;
+}
+
+/** @param {HTMLElement} list @param {{name: string, self: number, calls: number}[]} zones */
+function fillLines(list, zones) {
+	[...list.children].forEach((item, at) => {
+		const [name, time] = item.children;
+		const zone = zones[at];
+		setText(name, zone?.name ?? (at ? '' : '–'));
+		setText(time, zone ? `${duration(zone.self)} in ${count(zone.calls)}` : '');
+		/** @type {HTMLElement} */ (name).title = zone?.name ?? '';
+	});
 }
 
 /** Fills a list once; its values are changed in place. @param {HTMLElement} list @param {string[]} labels */

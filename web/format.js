@@ -114,13 +114,13 @@ export function sessionState(state) {
 	}
 }
 
-/** How a source's state looks. @param {string} state */
+/** How a source's state looks. One that is off is meant to be: that is no trouble. @param {string} state */
 export function sourceState(state) {
 	switch (state) {
-	case 'on': return { glyph: '●', text: 'on', ok: true };
-	case 'degraded': return { glyph: '▲', text: 'degraded', ok: false };
-	case 'off': return { glyph: '○', text: 'off', ok: false };
-	default: return { glyph: '✖', text: String(state), ok: false };
+	case 'on': return { glyph: '●', text: 'on', mark: 'good' };
+	case 'degraded': return { glyph: '▲', text: 'degraded', mark: 'warn' };
+	case 'off': return { glyph: '○', text: 'off', mark: 'muted' };
+	default: return { glyph: '✖', text: String(state), mark: 'warn' };
 	}
 }
 

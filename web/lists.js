@@ -158,9 +158,9 @@ export class FrameLists {
 
 /** One source as a row: its state, why, and what to do. @param {any} source @param {(text: string) => HTMLElement} fix */
 export function sourceRow(source, fix) {
-	const { glyph, text, ok } = sourceState(source.state);
-	const state = element('td', { class: ok ? 'good' : 'warn' }, `${glyph} ${text}`);
-	const why = element('td', {}, source.reason || (ok ? '' : 'no reason given'));
+	const { glyph, text, mark } = sourceState(source.state);
+	const state = element('td', { class: mark }, `${glyph} ${text}`);
+	const why = element('td', {}, source.reason || (mark === 'good' ? '' : 'no reason given'));
 	if (source.fix)
 		why.append(fix(source.fix));
 	return element('tr', {}, element('th', { scope: 'row' }, source.name), state, why);

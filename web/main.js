@@ -84,7 +84,7 @@ function drawNotes() {
 	const shownLast = Math.min(last, model.shown.last);
 	setText(byId('frames-note', HTMLElement), model.shown.last
 		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ is cut at the top. Unknown waits count as cpu. A column of several frames shows the slowest.`
-		: 'No frame yet.');
+		: model.missing ? `Session ${model.view.session} is not here. Choose another above.` : 'No frame yet.');
 	const live = session?.state === 'live';
 	const hold = byId('hold', HTMLButtonElement);
 	setText(hold, held ? 'Held: show newest' : live ? 'Following newest' : 'Showing newest');
@@ -96,7 +96,9 @@ function drawNotes() {
 
 /** What the timeline says where it has nothing to draw. */
 function timelineHint() {
-	const { view, detail, problem } = model;
+	const { view, detail, problem, missing } = model;
+	if (missing)
+		return '';
 	if (problem)
 		return `Frame ${view.frame}: ${problem}`;
 	if (view.frame === null)

@@ -3,11 +3,11 @@
 // follows the event stream and says which parts changed; it draws nothing. A selection is never changed by
 // what arrives.
 
-import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openPath, openStream } from './api.js';
+import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openPath, openStream, sessionPath } from './api.js';
 import { WINDOW, summary, windowOf } from './columns.js';
 import { FrameRing } from './frames.js';
 import { buildTrack, extentOf, openOf, withGpuSpans } from './zones.js';
-import { decodeView, emptyView, encodeView } from './view.js';
+import { decodeView, emptyView, encodeView, streamOf } from './view.js';
 
 /** @typedef {import('./frames.js').FrameRow} FrameRow */
 
@@ -43,6 +43,12 @@ export class Model {
 		this.session = null;
 		/** What was open when the session ended. @type {import('./zones.js').Open[]} */
 		this.open = [];
+		/** @type {string|null} the stream shown; null: main */
+		this.stream = null;
+		/** Whether the session that the address asks for is not here. */
+		this.missing = false;
+		/** A session that the daemon, asked for it, does not have. @type {string|null} */
+		this.absent = null;
 		this.ring = new FrameRing();
 		/** @type {FrameRing|null} what is shown while the strip is held */
 		this.held = null;
@@ -61,7 +67,7 @@ export class Model {
 		/** @type {AbortController|null} */
 		this.detailRequest = null;
 		/** @type {{close: () => void}|null} */
-		this.stream = null;
+		this.events = null;
 		/** @type {Map<string, ReturnType<typeof setTimeout>>} */
 		this.timers = new Map();
 		/** Counts loads, so that an answer to an older one is not taken. */
@@ -89,12 +95,12 @@ export class Model {
 	/** A hidden page costs the daemon nothing. */
 	followVisibility() {
 		if (document.hidden) {
-			this.stream?.close();
-			this.stream = null;
+			this.events?.close();
+			this.events = null;
 			this.cancel('poll');
 			return;
 		}
-		this.stream ??= openStream((name, data, id) => this.onEvent(name, data, id), (open) => this.onStream(open));
+		this.events ??= openStream((name, data, id) => this.onEvent(name, data, id), (open) => this.onStream(open));
 		this.poll();
 	}
 
@@ -132,7 +138,7 @@ export class Model {
 
 	poll() {
 		// Only frames of the main stream come as events.
-		this.refresh(this.streamLost || (this.view.stream !== null && !this.held));
+		this.refresh(this.streamLost || (this.stream !== null && !this.held));
 		this.cancel('poll');
 		this.later('poll', POLL_MS, () => this.poll());
 	}
@@ -144,6 +150,7 @@ export class Model {
 		try {
 			const [sessions, status] = await Promise.all([getJson('/sessions'), getJson('/status')]);
 			this.sessions = sessions.sessions ?? [];
+			await this.findAsked();
 			this.status = status;
 			this.loaded = true;
 			this.refusal = '';
@@ -153,6 +160,20 @@ export class Model {
 			await this.adopt(this.choose(), frames);
 		} catch (error) {
 			this.onProblem(error);
+		}
+	}
+
+	/** The list holds the newest sessions: one that is asked for may be older, or not here. */
+	async findAsked() {
+		const { session } = this.view;
+		if (session === null || session === this.absent || this.sessions.some((one) => String(one.id) === session))
+			return;
+		try {
+			this.sessions = [...this.sessions, await getJson(sessionPath(session))];
+		} catch (error) {
+			if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400))
+				throw error;
+			this.absent = session;
 		}
 	}
 
@@ -168,12 +189,13 @@ export class Model {
 		this.changed('connection');
 	}
 
-	/** The session to show: the one asked for; else stay while it is live; else the newest live one; else the newest. */
+	/** The session to show: the one asked for, if it is here; else stay while it is live; else the newest live one; else the newest. */
 	choose() {
 		const { session } = this.view;
 		const asked = this.sessions.find((one) => String(one.id) === session);
-		if (asked)
-			return asked;
+		this.missing = session !== null && !asked;
+		if (session !== null)
+			return asked ?? null;
 		const same = this.sessions.find((one) => one.id === this.session?.id);
 		const live = this.sessions.find((one) => one.state === 'live');
 		return same?.state === 'live' ? same : live ?? this.sessions[0] ?? null;
@@ -181,9 +203,11 @@ export class Model {
 
 	/** @param {any|null} session @param {boolean} again read its frames even if it is the same */
 	async adopt(session, again) {
-		const same = session?.id === this.session?.id;
+		const stream = streamOf(this.view, session);
+		const same = session?.id === this.session?.id && stream === this.stream;
 		const ended = same && session && session.state !== 'live' && session.state !== this.session.state;
 		this.session = session;
+		this.stream = stream;
 		if (!same) {
 			this.ring.clear();
 			this.follow();
@@ -211,7 +235,7 @@ export class Model {
 	async loadFrames() {
 		const session = this.session;
 		const load = ++this.load;
-		const answer = await getJson(framesPath(String(session.id), this.view.stream, WINDOW));
+		const answer = await getJson(framesPath(String(session.id), this.stream, WINDOW));
 		if (load !== this.load)
 			return;
 		for (const row of answer.frames)
@@ -245,7 +269,7 @@ export class Model {
 
 	/** @param {string} name @param {any} data */
 	onFrame(name, data) {
-		if (!data || this.view.stream !== null)
+		if (!data || this.stream !== null)
 			return;
 		this.ring.put(data);
 		this.changed('frames');
@@ -290,7 +314,7 @@ export class Model {
 		if (!session)
 			return;
 		try {
-			const answer = await getJson(framePath(String(session.id), this.view.stream, 'slowest'));
+			const answer = await getJson(framePath(String(session.id), this.stream, 'slowest'));
 			if (session.id !== this.session?.id)
 				return;
 			this.pin();
@@ -322,7 +346,7 @@ export class Model {
 			return;
 		}
 		const load = ++this.windowLoad;
-		const answer = await getJson(framesBetweenPath(String(session.id), this.view.stream, end - WINDOW + 1, end));
+		const answer = await getJson(framesBetweenPath(String(session.id), this.stream, end - WINDOW + 1, end));
 		if (load !== this.windowLoad || session.id !== this.session?.id)
 			return;
 		const ring = new FrameRing();
@@ -419,11 +443,8 @@ export class Model {
 	async showStream(stream) {
 		this.pin();
 		this.view = { ...emptyView(), session: this.view.session, stream: stream === 'main' ? null : stream };
-		this.ring.clear();
-		this.follow();
-		this.detail = null;
 		this.remember('selection');
-		await this.loadFrames().catch((error) => this.onProblem(error));
+		await this.adopt(this.session, false).catch((error) => this.onProblem(error));
 	}
 
 	/** Writes the view into the address. @param {...string} parts that changed too */
@@ -439,8 +460,7 @@ export class Model {
 		const before = this.view;
 		this.view = decodeView(location.hash);
 		this.changed('selection', 'zoom');
-		const adopted = this.adopt(this.choose(), before.stream !== this.view.stream);
-		adopted.then(() => (this.view.frame === before.frame ? undefined : this.loadDetail()))
+		this.findAsked().then(() => this.adopt(this.choose(), false)).then(() => (this.view.frame === before.frame ? undefined : this.loadDetail()))
 			.catch((error) => this.onProblem(error));
 	}
 
@@ -456,7 +476,7 @@ export class Model {
 		const request = new AbortController();
 		this.detailRequest = request;
 		try {
-			this.takeDetail(await getJson(framePath(String(this.session.id), this.view.stream, frame), request.signal));
+			this.takeDetail(await getJson(framePath(String(this.session.id), this.stream, frame), request.signal));
 			await this.bringIntoWindow();
 		} catch (error) {
 			if (request.signal.aborted)

@@ -24,7 +24,7 @@ export class TopBar {
 		this.model = model;
 		this.picker = byId('session', HTMLSelectElement);
 		this.streams = byId('stream', HTMLSelectElement);
-		this.picker.addEventListener('change', () => model.show(this.picker.value));
+		this.picker.addEventListener('change', () => this.picker.value && model.show(this.picker.value));
 		this.streams.addEventListener('change', () => model.showStream(this.streams.value));
 	}
 
@@ -35,16 +35,19 @@ export class TopBar {
 	}
 
 	drawPicker() {
-		const { sessions, session, view } = this.model;
-		const streams = /** @type {string[]} */ (session?.streams ?? ['main']);
+		const { sessions, session, stream, view, missing } = this.model;
+		const streams = streamsOf(session, stream ?? 'main');
 		const options = sessions.map((one) => {
 			const { glyph, text } = sessionState(one.state);
 			return [String(one.id), `${glyph} ${text}: ${one.name ?? 'unnamed'} #${one.id}`];
 		});
+		if (missing)
+			options.unshift(['', `session ${view.session} is not here`]);
 		fillSelect(this.picker, options.length ? options : [['', 'no session yet']], String(session?.id ?? ''));
-		this.picker.disabled = !options.length;
-		byId('stream-label', HTMLElement).hidden = streams.length < 2;
-		fillSelect(this.streams, streams.map((name) => [name, name]), view.stream ?? 'main');
+		this.picker.title = this.picker.selectedOptions[0]?.textContent ?? '';
+		this.picker.disabled = !sessions.length;
+		byId('stream-label', HTMLElement).hidden = streams.length < 2 && stream === null;
+		fillSelect(this.streams, streams.map((name) => [name, name]), stream ?? 'main');
 	}
 
 	drawConnection() {
@@ -85,6 +88,12 @@ export class TopBar {
 			: repaired ? `▲ ${plural(repaired, 'repair')}` : 'none');
 		text.className = lost ? 'loud' : repaired ? 'warn' : 'good';
 	}
+}
+
+/** What there is to choose from, with what is shown. @param {any} session @param {string} shown @returns {string[]} */
+function streamsOf(session, shown) {
+	const streams = session?.streams ?? [];
+	return streams.includes(shown) ? streams : [shown, ...streams];
 }
 
 /** Changes a select only where it differs, so that an open list stays open. @param {HTMLSelectElement} select @param {string[][]} options @param {string} chosen */

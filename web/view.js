@@ -45,6 +45,17 @@ export function decodeView(text) {
 	return view;
 }
 
+/**
+ * The stream to show: the one asked for, else the main one, else the first of a session that has no main one.
+ * @param {ViewState} view @param {{streams?: string[]}|null} session @returns {string|null} null: main
+ */
+export function streamOf(view, session) {
+	const streams = session?.streams ?? [];
+	if (view.stream !== null || streams.includes('main'))
+		return view.stream;
+	return streams[0] ?? null;
+}
+
 /** @param {string|null} text @param {RegExp} pattern */
 function matchOf(text, pattern) {
 	return text === null ? null : pattern.exec(text);

@@ -223,14 +223,16 @@ export function zonesBetween(row, from, to) {
 }
 
 /**
- * Self time by name over all tracks, largest first.
- * @param {Track[]} tracks
+ * Self time by name over all tracks, largest first: of zones that work, or of those that wait.
+ * @param {Track[]} tracks @param {boolean} [waits]
  */
-export function selfByName(tracks) {
+export function selfByName(tracks, waits = false) {
 	/** @type {Map<string, {name: string, self: number, calls: number, longest: number}>} */
 	const names = new Map();
 	for (const track of tracks) {
 		track.zones.forEach((zone, index) => {
+			if (Boolean(zone.wait) !== waits)
+				return;
 			const entry = names.get(zone.name) ?? { name: zone.name, self: 0, calls: 0, longest: 0 };
 			entry.self += track.self[index];
 			entry.calls++;

@@ -87,7 +87,9 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
 		assert.equal(await page.locator('#work').isVisible(), false);
 		const rows = await page.locator('#source-list tbody tr').count();
-		assert.equal(rows, (await world.api('/status')).sources.length);
+		const { sources } = await world.api('/status');
+		assert.equal(rows, sources.length);
+		assert.equal(await page.locator('#source-list td.muted').count(), sources.filter((one) => one.state === 'off').length);
 		await shot('first-visit');
 		assert.deepEqual(await axe(page), []);
 	});
@@ -104,6 +106,16 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(DOOM_FRAMES));
 		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom #\d+$/);
 		assert.equal(await text('#kept'), `${count(session.frames_retained)} of ${count(DOOM_FRAMES)}`);
+		const cut = await page.evaluate(() => {
+			const at = document.getElementById('session');
+			const style = getComputedStyle(at);
+			const ruler = new OffscreenCanvas(1, 1).getContext('2d');
+			ruler.font = style.font;
+			const arrow = 20;
+			return ruler.measureText(at.selectedOptions[0].textContent).width + arrow
+				- (at.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
+		});
+		assert.ok(cut <= 0, `the session's name is cut by ${cut} pixels`);
 	});
 
 	await t.test('the strip draws the frames, and its table says the same as the API', { skip: noDoom }, async () => {
@@ -189,6 +201,29 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		await page.waitForFunction((frame) => document.querySelector('#card-frame dd').textContent === frame, count(from - 1));
 		assert.equal(page.url(), address);
 		assert.match(await text('#range-title'), new RegExp(`^Range ${count(from - 1)} to ${count(from)}$`));
+	});
+
+	await t.test('an address of a session that is not here says so, and shows no other', async () => {
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=999&frame=3`);
+		await page.waitForFunction(() => document.getElementById('frames-note').textContent.startsWith('Session 999 is not here'));
+		assert.equal(await text('#session option:checked'), 'session 999 is not here');
+		assert.equal(await text('#kept'), '–');
+		await shot('no-such-session');
+		assert.deepEqual(faults.splice(0).filter((fault) => !/404/.test(fault)), []);
+	});
+
+	await t.test('a session with no frames but those of a named stream shows these', async () => {
+		const game = world.spawn(await world.compile(path.join(ROOT, 'tests/browser/named.c')), []);
+		await game.done;
+		const { id } = await world.ended(game.pid);
+		await page.waitForFunction((value) => [...document.querySelectorAll('#session option')].some((one) => one.value === value), String(id));
+		await page.selectOption('#session', String(id));
+		await page.waitForFunction(() => /^Frames 1 to 5\./.test(document.getElementById('frames-note').textContent));
+		assert.equal(await text('#stream option:checked'), 'tick');
+		assert.equal(await page.locator('#stream-label').isVisible(), true);
+		await page.waitForFunction(() => document.getElementById('timeline-note').textContent.startsWith('Frame '));
+		await shot('named-stream');
 	});
 
 	await t.test('the help lists every key of the table', async () => {

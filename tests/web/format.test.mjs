@@ -44,8 +44,13 @@ test('states are told by glyph and word, and an unknown one is shown', () => {
 	assert.deepEqual(sessionState('crashed'), { glyph: '✖', text: 'crashed' });
 	assert.notEqual(sessionState('live').glyph, sessionState('ended').glyph);
 	assert.equal(sessionState('odd').text, 'odd');
-	assert.equal(sourceState('on').ok, true);
-	assert.equal(sourceState('off').ok, false);
+	assert.equal(sourceState('on').mark, 'good');
+	assert.equal(sourceState('degraded').mark, 'warn');
+	assert.equal(sourceState('unavailable').mark, 'warn');
+});
+
+test('a source that is off is no trouble', () => {
+	assert.equal(sourceState('off').mark, 'muted');
 });
 
 test('a place names the line only when there is one', () => {

@@ -4,7 +4,7 @@ import test from 'node:test';
 
 import { KEYS, actionOf, isPressing, isTyping } from '../../web/keys.js';
 import { lossTotals, lossesOf } from '../../web/losses.js';
-import { decodeView, emptyView, encodeView } from '../../web/view.js';
+import { decodeView, emptyView, encodeView, streamOf } from '../../web/view.js';
 
 test('a view survives the address', () => {
 	const views = [
@@ -39,6 +39,15 @@ test('keys of the strip need its focus', () => {
 	assert.equal(actionOf(press('ArrowLeft', 'ArrowLeft'), null), null);
 	assert.equal(actionOf(press('ArrowLeft', 'ArrowLeft'), 'strip'), 'previous');
 	assert.equal(actionOf(press('ArrowLeft', 'ArrowLeft', { shiftKey: true }), 'strip'), 'extendLeft');
+});
+
+test('a session without a main stream shows its first one', () => {
+	const view = emptyView();
+	assert.equal(streamOf(view, { streams: ['main', 'audio'] }), null);
+	assert.equal(streamOf(view, { streams: ['tick', 'audio'] }), 'tick');
+	assert.equal(streamOf({ ...view, stream: 'audio' }, { streams: ['tick', 'audio'] }), 'audio');
+	assert.equal(streamOf(view, { streams: [] }), null);
+	assert.equal(streamOf(view, null), null);
 });
 
 test('no two keys collide', () => {

@@ -31,6 +31,12 @@ test('threads with nothing open are left out', () => {
 	assert.deepEqual(openOf({}), []);
 });
 
+test('waits are no work', () => {
+	const track = trackOf([zone('frame', 0, 100), { ...zone('present', 20, 70, 1, 0), wait: 'present' }, { ...zone('sleep', 200, 9), wait: 'cap' }]);
+	assert.deepEqual(selfByName([track]).map((one) => [one.name, one.self]), [['frame', 30]]);
+	assert.deepEqual(selfByName([track], true).map((one) => [one.name, one.self]), [['present', 70], ['sleep', 9]]);
+});
+
 test('self times by name, largest first', () => {
 	const track = trackOf([zone('a', 0, 10), zone('b', 20, 40), zone('a', 70, 15)]);
 	const names = selfByName([track, trackOf([zone('a', 0, 1)])]);
