@@ -232,7 +232,7 @@ static int stream_of(struct live *s, const struct mark *mark, struct stream **re
 
 static enum mark_verdict judge(const struct stream *st, const struct mark *mark)
 {
-	if (mark->origin == FPROF_ORIGIN_HOOK && st->game)
+	if (mark->origin == FPROF_ORIGIN_HOOK && (st->game || st->game_ahead))
 		return MARK_HOOK;
 	if (mark->flags & FPROF_MARK_FOREIGN)
 		return MARK_FOREIGN;

@@ -36,6 +36,7 @@ struct stream {
 	struct track *track; /* its owner, NULL: nobody has marked yet */
 	struct ring *ring;   /* that its last mark was read from */
 	bool game;	     /* the game's own marks were seen */
+	bool game_ahead;     /* ... are about to be: the hook's before them are void */
 	uint64_t sequence;   /* of the last mark obeyed */
 	uint32_t origin;     /* ... its origin; 0: not known (resumed) */
 	uint32_t lane;	     /* ... and its lane */

@@ -20,8 +20,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define HOLD_SECONDS  0.1
-#define HOLD_PERMILLE 250
+#define HOLD_SECONDS	   0.1 /* the game has a memory of its own: it may be about to mark */
+#define HOLD_AGAIN_SECONDS 1.0 /* ... has none: until the hook has marked once more */
+#define HOLD_PERMILLE	   500
 
 /* A session from a row; what is missing then is taken from resume. */
 static int live_init(struct live *s, const struct session_row *row, uint32_t max_counters)
@@ -245,18 +246,23 @@ static bool has_game_lane(const struct live *s)
 	return false;
 }
 
+static bool younger(const struct live *s, int64_t t, int64_t now, double seconds)
+{
+	return t > now - (int64_t)(s->rate.hz * seconds);
+}
+
 /*
- * A hook's very first mark may come shortly before the game's own first one, which makes it void:
- * where the game could mark, it is left alone for a while.
+ * A hook's first mark ends the same frame as the game's first one, which comes shortly after it and
+ * makes it void. So it is left alone until it is known whether the game marks: until the hook's
+ * next one, for a bounded time.
  */
 static void hold_first(const struct live *s, const struct words_mark *mark, uint32_t fill_permille,
 		       struct words_limits *limits)
 {
-	int64_t hold = (int64_t)(s->rate.hz * HOLD_SECONDS);
+	bool hold = has_game_lane(s) && younger(s, mark->t, limits->now, HOLD_SECONDS);
 
-	if (mark->origin == FPROF_ORIGIN_HOOK && !s->frames.streams.at[0]->track &&
-	    has_game_lane(s) && !limits->last && fill_permille < HOLD_PERMILLE &&
-	    mark->t > limits->now - hold)
+	hold = hold || (!mark->again && younger(s, mark->t, limits->now, HOLD_AGAIN_SECONDS));
+	if (hold && !limits->last && fill_permille < HOLD_PERMILLE)
 		limits->horizon = MIN(limits->horizon, mark->t - 1);
 }
 
@@ -264,7 +270,7 @@ static void hold_first(const struct live *s, const struct words_mark *mark, uint
 static struct ring *find_main_ring(struct live *s, uint32_t fill_permille,
 				   struct words_limits *limits)
 {
-	const struct stream *st = s->frames.streams.at[0];
+	struct stream *st = s->frames.streams.at[0];
 	struct words_mark mark = {0};
 	struct ring *found;
 
@@ -274,7 +280,11 @@ static struct ring *find_main_ring(struct live *s, uint32_t fill_permille,
 		return found ? found : st->ring;
 	}
 	found = scan_marks(s, limits, 0, &mark);
-	if (found)
+	if (!found || st->origin)
+		return found;
+	if (mark.origin == FPROF_ORIGIN_GAME)
+		st->game_ahead = true;
+	else
 		hold_first(s, &mark, fill_permille, limits);
 	return found;
 }
@@ -588,8 +598,28 @@ int live_flush(struct live *s)
 	return s->fault < 0 ? s->fault : r;
 }
 
+/* What was alive to the end ends with the session. */
+static int end_tracks(struct live *s)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < s->tracks.all.count && r == 0; i++) {
+		struct track *track = s->tracks.all.at[i];
+
+		if (track->end != TIME_OPEN)
+			continue;
+		track->end = MAX(s->now, track->begin);
+		r = track_put_row(s, track);
+	}
+	return r;
+}
+
 int live_end(struct live *s, enum session_state state)
 {
+	int r = end_tracks(s), flushed;
+
 	s->state = state;
-	return live_flush(s);
+	flushed = live_flush(s);
+	return r < 0 ? r : flushed;
 }

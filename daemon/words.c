@@ -540,9 +540,24 @@ static bool is_main_mark(const uint64_t *words, uint32_t count)
 	       (uint32_t)words[1] == 0 && !(count > 4 && words[4] & FPROF_MARK_FOREIGN);
 }
 
-/* Finds the first mark in words that lie in one block; counts as found only up to the horizon. */
+/* A mark was found; mark is what was found before (origin 0: nothing). Is that all? */
+static bool note_mark(struct words_mark *mark, int64_t t, uint32_t origin, int64_t horizon)
+{
+	/* the game's behind the hook's first one tells whose frames these are, however new it is */
+	if (t > horizon && !(mark->origin && origin == FPROF_ORIGIN_GAME))
+		return true;
+	if (mark->origin && origin == FPROF_ORIGIN_HOOK) {
+		mark->again = true;
+		return true;
+	}
+	mark->t = t;
+	mark->origin = origin;
+	return origin != FPROF_ORIGIN_HOOK;
+}
+
+/* Looks for marks in words that lie in one block. Is all found that is looked for? */
 static bool scan_block(struct live *s, const struct ring *ring, const uint64_t *words, size_t count,
-		       size_t left, const struct words_limits *limits, struct words_mark *ret_mark)
+		       size_t left, const struct words_limits *limits, struct words_mark *mark)
 {
 	size_t i = 0;
 
@@ -551,11 +566,10 @@ static bool scan_block(struct live *s, const struct ring *ring, const uint64_t *
 
 		if (n == 0 || i + n > count)
 			return false;
-		if (is_main_mark(words + i, n)) {
-			ret_mark->t = extend(s, ring, words[i], limits->now);
-			ret_mark->origin = (uint32_t)(words[i + 1] >> 32);
-			return ret_mark->t <= limits->horizon;
-		}
+		if (is_main_mark(words + i, n) &&
+		    note_mark(mark, extend(s, ring, words[i], limits->now),
+			      (uint32_t)(words[i + 1] >> 32), limits->horizon))
+			return true;
 		i += n;
 	}
 	return false;
@@ -568,6 +582,7 @@ bool words_find_mark(struct live *s, struct ring *ring, const struct words_limit
 	size_t count, i;
 	uint64_t pos, read = 0;
 
+	*ret_mark = (struct words_mark){0};
 	while (read < LIVE_RING_WORDS) {
 		if (ring_reader_copy(&reader, s->buf, LIVE_BUF_WORDS, &pos, &count) ==
 			    RING_BACKWARDS ||
@@ -581,11 +596,11 @@ bool words_find_mark(struct live *s, struct ring *ring, const struct words_limit
 			size_t here = MIN(left, count - i - skip);
 
 			if (scan_block(s, ring, s->buf + i + skip, here, left, limits, ret_mark))
-				return true;
+				return ret_mark->origin != 0;
 			i += skip + here;
 		}
 		reader.tail = pos + count;
 		read += count;
 	}
-	return false;
+	return ret_mark->origin != 0;
 }

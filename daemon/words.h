@@ -31,11 +31,15 @@ struct words_limits {
 int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 	       enum words_state *ret_state);
 
-/* Looks ahead, consuming nothing: does the ring have a mark of the main stream up to the horizon,
- * when, and by whom? */
+/*
+ * Looks ahead, consuming nothing: does the ring have a mark of the main stream up to the horizon,
+ * when, and by whom? A mark of the game's counts before one of the hook's, which ends the same
+ * frame, where it comes before the hook's next one.
+ */
 struct words_mark {
 	int64_t t;
 	uint32_t origin;
+	bool again; /* the hook's: it has marked once more, and the game has not */
 };
 bool words_find_mark(struct live *s, struct ring *ring, const struct words_limits *limits,
 		     struct words_mark *ret_mark);

@@ -299,6 +299,100 @@ static void hook_marks_seen_together_with_the_games_are_ignored(void **state)
 	expect_frame(w, 1, 0, 2, 100, 200, 0);
 }
 
+/* Game and hook in one memory, as where the game's library is the hook's. */
+static void one_memory(struct fake_memory *m, struct fake_thread *t, struct live **ret_s)
+{
+	memset(t, 0, sizeof(*t));
+	fake_memory_new(m, FPROF_RING_WORDS_MIN, FPROF_ORIGIN_HOOK);
+	*ret_s = fake_session(m, 1);
+	fake_thread_begin(t, m, 0, 100, 1, "main", 10);
+}
+
+static void expect_game_frames(const struct live *s, int64_t step, int64_t later, size_t count)
+{
+	size_t i;
+
+	assert_int_equal(s->batch->frames.count, count);
+	for (i = 0; i < count; i++) {
+		assert_int_equal(s->batch->frames.at[i].frame, i + 1);
+		assert_int_equal(s->batch->frames.at[i].t1, ((int64_t)i + 1) * step + later);
+	}
+}
+
+/* Presents every step, each followed by the game's mark; swept every period. */
+static void play_both(int64_t step, int64_t later, int64_t period)
+{
+	struct fake_memory m;
+	struct fake_thread t;
+	struct live *s;
+	int64_t at, swept = 0;
+	uint64_t i;
+
+	one_memory(&m, &t, &s);
+	for (i = 1; i <= 4; i++) {
+		at = (int64_t)i * step;
+		for (; swept < at; swept += period)
+			fake_sweep(s, (uint64_t)swept);
+		fake_mark_by(&t, 0, FPROF_ORIGIN_HOOK, i, UINT64_MAX, (uint64_t)at);
+		for (; swept < at + later; swept += period)
+			fake_sweep(s, (uint64_t)swept);
+		fake_mark_by(&t, 0, FPROF_ORIGIN_GAME, i, UINT64_MAX, (uint64_t)(at + later));
+	}
+	fake_last_sweep(s, (uint64_t)(at + 1000 * MS));
+	expect_game_frames(s, step, later, 4);
+	assert_int_equal(fake_ring(s, 0, 0)->discarded[DISCARD_HOOK_MARK], 4);
+	fake_balance(fake_ring(s, 0, 0), &t);
+	fake_session_free(s);
+	fake_memory_deinit(&m);
+}
+
+static void a_game_that_marks_behind_the_hook_in_its_ring_has_its_own_frames(void **state)
+{
+	(void)state;
+	play_both(1000, 10, 1000 * MS);	   /* all is there at once */
+	play_both(1000, 10, 300);	   /* swept between the two marks */
+	play_both(40 * MS, 10000, 5 * MS); /* a slow game */
+	play_both(400 * MS, 150 * MS, 5 * MS);
+}
+
+/* A second mark of the hook says that the game does not mark; no frame of a hooked game is lost. */
+static void a_hooked_game_is_held_until_its_second_mark(void **state)
+{
+	struct fake_memory m;
+	struct fake_thread t;
+	struct live *s;
+
+	(void)state;
+	one_memory(&m, &t, &s);
+	fake_mark(&t, 100);
+	fake_sweep(s, 20 * MS);
+	assert_int_equal(s->batch->frames.count, 0);
+	fake_mark(&t, 20 * MS);
+	fake_sweep(s, 21 * MS);
+	assert_int_equal(s->batch->frames.count, 2);
+	assert_int_equal(s->batch->frames.at[0].t1, 100);
+	assert_int_equal(fake_ring(s, 0, 0)->discarded[DISCARD_HOOK_MARK], 0);
+	fake_session_free(s);
+	fake_memory_deinit(&m);
+}
+
+static void a_hooked_game_with_one_frame_is_held_for_a_second_only(void **state)
+{
+	struct fake_memory m;
+	struct fake_thread t;
+	struct live *s;
+
+	(void)state;
+	one_memory(&m, &t, &s);
+	fake_mark(&t, 100);
+	fake_sweep(s, 1000 * MS);
+	assert_int_equal(s->batch->frames.count, 0);
+	fake_sweep(s, 1001 * MS);
+	assert_int_equal(s->batch->frames.count, 1);
+	fake_session_free(s);
+	fake_memory_deinit(&m);
+}
+
 /* One thread in two memories is one track. */
 static void lanes_of_a_thread_are_one_track(void **state)
 {
@@ -308,7 +402,7 @@ static void lanes_of_a_thread_are_one_track(void **state)
 	fake_mark(&w->hook, 100);
 	fake_begin(&w->main, w->zone, 120);
 	fake_end(&w->main, w->zone, 130);
-	fake_sweep(w->s, 200 * MS);
+	fake_sweep(w->s, 2000 * MS);
 	assert_int_equal(live_flush(w->s), 0);
 	assert_int_equal(fake_ring(w->s, 1, 0)->own->id, fake_ring(w->s, 0, 1)->own->id);
 	assert_chunks(w->s->batch, fake_track(w->s->batch, "main"), 0, "|T0|+zone-");
@@ -586,6 +680,19 @@ static void many_marks_in_one_sweep_close_many_frames(void **state)
 		assert_int_equal(frame_at(w, t)->events, 3);
 }
 
+static void without_a_clock_step_no_frame_is_flagged(void **state)
+{
+	struct world *w = *state;
+
+	fake_mark(&w->main, 100); /* its frame begins at 0, the session's start */
+	fake_mark(&w->main, 200);
+	fake_sweep(w->s, 1000);
+	expect_frames(w, 2);
+	expect_frame(w, 0, 0, 1, 0, 100, FRAME_STARTUP);
+	expect_frame(w, 1, 0, 2, 100, 200, 0);
+	assert_int_equal(w->s->repaired[REPAIR_CLOCK_STEP], 0);
+}
+
 static void a_clock_step_flags_its_frame(void **state)
 {
 	struct world *w = *state;
@@ -618,6 +725,9 @@ int main(void)
 		TEST(the_next_marking_thread_takes_over_from_one_that_ended),
 		TEST(the_games_marks_win_over_the_hooks),
 		TEST(hook_marks_seen_together_with_the_games_are_ignored),
+		TEST(a_game_that_marks_behind_the_hook_in_its_ring_has_its_own_frames),
+		TEST(a_hooked_game_is_held_until_its_second_mark),
+		TEST(a_hooked_game_with_one_frame_is_held_for_a_second_only),
 		TEST(lanes_of_a_thread_are_one_track),
 		TEST(named_streams_have_frames_of_their_own),
 		TEST(waits_partition_the_wall_time),
@@ -629,6 +739,7 @@ int main(void)
 		TEST(lost_marks_make_the_numbers_jump),
 		TEST(equal_times_are_frames_of_no_length),
 		TEST(many_marks_in_one_sweep_close_many_frames),
+		TEST(without_a_clock_step_no_frame_is_flagged),
 		TEST(a_clock_step_flags_its_frame),
 	};
 
