@@ -9,6 +9,9 @@
  * stopped). If it did, the same memory is offered to the next one; recording goes on all the
  * while, so the ring holds the newest events when it comes.
  *
+ * A process that ends and finds its daemon dead looks once more: a new one gets the memory and the
+ * goodbye in one go.
+ *
  * All of it runs under link->busy, a lock that is only ever tried.
  */
 #include "connection.h"
@@ -378,19 +381,36 @@ bool link_poll(struct session *s, uint64_t now)
 	return changed;
 }
 
-void link_bye(struct session *s)
+static bool bye_send(const struct session *s)
 {
-	struct fprof_msg_bye bye = {
+	const struct fprof_msg_bye bye = {
 		.magic = FPROF_SOCKET_MAGIC,
 		.type = FPROF_MSG_BYE,
 		.bytes = sizeof(bye),
 	};
 
+	return owned_fd_valid(&s->kin.socket) && send(s->kin.socket.fd, &bye, sizeof(bye),
+						      MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(bye);
+}
+
+/* The daemon that we knew is gone. One that is there by now gets the memory, which outlives us on
+ * its way. */
+static void last_hello(struct session *s)
+{
+	link_drop(s, 0);
+	s->link.rounds = 0; /* look at all places */
+	link_connect(s, 0);
+	if (s->link.state == LINK_PENDING)
+		bye_send(s);
+}
+
+void link_bye(struct session *s)
+{
 	if (s->link.state == LINK_OVER)
 		return;
+	if (!bye_send(s) && s->link.recording)
+		last_hello(s);
 	s->link.state = LINK_OVER;
-	if (owned_fd_valid(&s->kin.socket))
-		send(s->kin.socket.fd, &bye, sizeof(bye), MSG_DONTWAIT | MSG_NOSIGNAL);
 	/* A plugin's copy of this library may be loaded and unloaded many times. */
 	owned_fd_close(&s->kin.socket);
 	owned_fd_close(&s->kin.memfd);

@@ -111,6 +111,7 @@ static void json_end(struct json *j, const struct session_update_row *u)
 		json_null(j);
 	else
 		json_int(j, u->end_ns);
+	json_member_bool(j, "end_known", !u->end_unknown);
 }
 
 void api_json_range(struct json *j, const char *key, uint64_t first, uint64_t last)

@@ -31,8 +31,7 @@ int drain_session_open(struct drain *drain, struct session_row *row, struct cont
 int drain_memory_add(struct drain *drain, uint64_t session, struct memory *memory);
 /* The process said goodbye (it may still record until it exits). */
 int drain_session_bye(struct drain *drain, uint64_t session);
-/* The process is gone: a last sweep, then the session ends. crashed: no goodbye before, or a
- * signal. reason: copied. */
+/* The process is gone: a last sweep, then the session ends. reason: copied. */
 int drain_session_gone(struct drain *drain, uint64_t session, bool crashed, const char *reason);
 
 struct drain_health {

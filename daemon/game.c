@@ -24,6 +24,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 
 #define MEMORIES_MAX	  8u		     /* of one session */
@@ -47,7 +48,7 @@ struct game {
 	unsigned images;
 	int control_fd;
 	bool bye;
-	bool left_over; /* an earlier daemon left a live session of it */
+	uint64_t left_over; /* the session that an earlier daemon left of it, 0: none */
 	struct game_memory memories[MEMORIES_MAX];
 	unsigned memory_count;
 };
@@ -61,7 +62,13 @@ struct games {
 	struct games_callbacks callbacks;
 	char *boot_id;
 	struct game *first;
+	VEC(uint64_t) gone; /* sessions left by an earlier daemon whose process is gone */
 };
+
+int32_t game_pid(const struct game *game)
+{
+	return game->peer.pid;
+}
 
 uint64_t game_session(const struct game *game)
 {
@@ -107,23 +114,54 @@ static void game_free(struct games *games, struct game *game)
 	free(game);
 }
 
+/* Killed by what nobody sends to end a program in order; an end that nobody knows is taken for one
+ * where there was no goodbye. */
+static bool has_crashed(const struct game *game, const struct peer_end *end)
+{
+	if (!end->known)
+		return !game->bye;
+	return end->signal && end->signal != SIGINT && end->signal != SIGTERM &&
+	       end->signal != SIGHUP;
+}
+
+static void end_reason(const struct game *game, const struct peer_end *end, char *text, size_t size)
+{
+	size_t n;
+
+	if (end->known && !end->signal && !game->bye)
+		snprintf(text, size, "exit status %d", end->status);
+	else
+		peer_end_text(end, text, size);
+	n = strlen(text);
+	if (!game->bye && !end->signal)
+		snprintf(text + n, size - n, ", without a goodbye");
+}
+
+/* Of a session that was never taken up again. */
+static void finish_left_over(struct games *games, const struct game *game,
+			     const struct peer_end *end)
+{
+	char text[64], how[128];
+
+	peer_end_text(end, text, sizeof(text));
+	snprintf(how, sizeof(how), "%s, before it found the new fprofd;", text);
+	store_end_stale(games->store, game->left_over,
+			has_crashed(game, end) ? SESSION_CRASHED : SESSION_ENDED, how);
+}
+
 /* Tells the drain how it ended, and forgets it. */
 static void game_finish(struct games *games, struct game *game, const struct peer_end *end)
 {
 	char reason[96];
-	size_t n;
 
 	games->callbacks.gone(games->callbacks.userdata, game);
-	peer_end_text(end, reason, sizeof(reason));
-	n = strlen(reason);
-	if (!game->bye && !end->signal)
-		snprintf(reason + n, sizeof(reason) - n, ", without a goodbye");
+	end_reason(game, end, reason, sizeof(reason));
 	if (game->session) {
 		log_info("session %llu ended: %s", (unsigned long long)game->session, reason);
-		drain_session_gone(games->drain, game->session, !game->bye || end->signal, reason);
+		drain_session_gone(games->drain, game->session, has_crashed(game, end), reason);
 	}
-	if (game->left_over)
-		store_finish_stale(games->store, false);
+	if (game->left_over && game->left_over != game->session)
+		finish_left_over(games, game, end);
 	game_free(games, game);
 }
 
@@ -132,10 +170,8 @@ static bool game_try_finish(struct games *games, struct game *game, bool last_tr
 {
 	struct peer_end end;
 	int r = peer_end(&game->peer, &end);
-	/* The store looks for the process itself: a zombie is still one. */
-	bool wait = r == -EAGAIN || (game->left_over && peer_exists(&game->peer));
 
-	if (wait && !last_try)
+	if (r == -EAGAIN && !last_try)
 		return false;
 	game_finish(games, game, &end);
 	return true;
@@ -287,6 +323,21 @@ static int control_pair(uint64_t session, struct control **ret_control, int *ret
 	return 0;
 }
 
+static int find_resume(const struct games *games, const struct session_row *row,
+		       const struct fprof_msg_hello *hello, struct store_resume **ret_resume)
+{
+	const struct store_process process = {
+		.pid = row->pid,
+		.uid = row->uid,
+		.start = row->process_start,
+		.image_id = row->image_id,
+		.memory_id = hello->memory_id,
+		.boot_id = row->boot_id,
+	};
+
+	return store_find_resume(games->store, &process, ret_resume);
+}
+
 static int session_begin(struct games *games, struct game *game,
 			 const struct fprof_msg_hello *hello,
 			 const struct fprof_memory_header *head, const char **ret_why)
@@ -300,8 +351,7 @@ static int session_begin(struct games *games, struct game *game,
 	*ret_why = "the daemon is out of memory";
 	if (!row)
 		return -ENOMEM;
-	if (store_find_resume(games->store, row->pid, row->process_start, row->image_id,
-			      row->boot_id, &resume) == 0)
+	if (find_resume(games, row, hello, &resume) == 0)
 		session_row_resume(row, resume);
 	else
 		row->id = store_next_session_id(games->store);
@@ -421,24 +471,28 @@ static void take_on(struct games *games, const struct history_session *session)
 	struct peer peer;
 	struct game *game;
 
-	if (session->update.state != SESSION_LIVE || !session->row.boot_id ||
-	    strcmp(session->row.boot_id, games->boot_id) != 0 ||
-	    peer_open(session->row.pid, session->row.process_start, &peer) < 0)
+	if (session->update.state != SESSION_LIVE)
 		return;
+	if (!session->row.boot_id || strcmp(session->row.boot_id, games->boot_id) != 0 ||
+	    peer_open(session->row.pid, session->row.process_start, &peer) < 0) {
+		if (VEC_PUSH(&games->gone, session->row.id) < 0)
+			log_warning("session %llu of an earlier fprofd stays live: out of memory",
+				    (unsigned long long)session->row.id);
+		return;
+	}
 	if (game_find(games, &peer) || game_add(games, &peer, &game) < 0) {
 		peer_deinit(&peer);
 		return;
 	}
-	game->left_over = true;
+	game->left_over = session->row.id;
 }
 
-static void take_on_left_over(struct games *games)
+void games_take_on(struct games *games)
 {
 	history_sessions_vec sessions = {0};
 	struct history *history;
 	size_t i;
 
-	store_finish_stale(games->store, false);
 	if (history_open(games->store, &history) < 0)
 		return;
 	if (history_sessions(history, HISTORY_ANY_UID, &sessions) == 0) {
@@ -447,6 +501,16 @@ static void take_on_left_over(struct games *games)
 		history_sessions_free(&sessions);
 	}
 	history_close(history);
+}
+
+void games_end_gone(struct games *games)
+{
+	size_t i;
+
+	for (i = 0; i < games->gone.count; i++)
+		store_end_stale(games->store, games->gone.at[i], SESSION_ENDED,
+				"ended while fprofd was not running; how is unknown, and");
+	VEC_FREE(&games->gone);
 }
 
 int games_new(struct loop *loop, const struct config *config, struct store *store,
@@ -470,7 +534,6 @@ int games_new(struct loop *loop, const struct config *config, struct store *stor
 		free(games);
 		return -EIO;
 	}
-	take_on_left_over(games);
 	*ret_games = games;
 	return 0;
 }
@@ -481,6 +544,7 @@ void games_free(struct games *games)
 		return;
 	while (games->first)
 		game_free(games, games->first);
+	VEC_FREE(&games->gone);
 	free(games->boot_id);
 	free(games);
 }

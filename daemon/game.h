@@ -29,11 +29,16 @@ struct games_callbacks {
 	void *userdata;
 };
 
-/* Takes on the sessions that an earlier daemon left live: those whose process is gone are finished
- * at once, the others when it goes, unless it says hello again. */
 int games_new(struct loop *loop, const struct config *config, struct store *store,
 	      struct drain *drain, bool any_uid, const struct games_callbacks *callbacks,
 	      struct games **ret_games);
+/*
+ * Takes on the sessions that an earlier daemon left live. Those whose process is there are ended
+ * when it goes, unless it says hello again; those whose process is gone at games_end_gone, before
+ * which the socket is to be read: its hello may have been its last word.
+ */
+void games_take_on(struct games *games);
+void games_end_gone(struct games *games);
 /* Forgets all; their sessions stay live for the next daemon. NULL is fine. */
 void games_free(struct games *games);
 /* Limits of a new configuration, which must live as long as games. */
@@ -46,6 +51,7 @@ void games_set_config(struct games *games, const struct config *config);
  */
 int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
 		int memory_fd, struct game **ret_game, const char **ret_why);
+int32_t game_pid(const struct game *game);
 uint64_t game_session(const struct game *game);
 int game_control_fd(const struct game *game);
 /* Is there a pidfd that will tell its end? */

@@ -44,6 +44,7 @@ struct connection {
 	uint64_t since_ns;
 	struct peer peer;  /* its pidfd is the game's after the hello */
 	struct game *game; /* NULL before the hello */
+	bool asked;	   /* for its hello, by read_hellos */
 	uint64_t memory_id;
 };
 
@@ -258,18 +259,6 @@ static void on_readable(void *userdata, int fd, unsigned events)
 		;
 }
 
-static void on_last_words(void *userdata, struct game *game)
-{
-	struct listen *l = userdata;
-	struct connection *c, *next;
-
-	for (c = l->connections; c; c = next) {
-		next = c->next;
-		if (c->game == game)
-			on_readable(c, c->fd, 0);
-	}
-}
-
 static void on_gone(void *userdata, struct game *game)
 {
 	struct listen *l = userdata;
@@ -431,6 +420,45 @@ static void on_connect(void *userdata, int listening, unsigned events)
 	}
 }
 
+/* A connection that has not said hello, was not asked yet, and is of pid (0: of any). */
+static struct connection *find_silent(const struct listen *l, int32_t pid)
+{
+	struct connection *c;
+
+	for (c = l->connections; c; c = c->next)
+		if (!c->game && !c->asked && (!pid || c->peer.pid == pid))
+			return c;
+	return NULL;
+}
+
+/* Reads the hellos that wait, be it at the door: they may be a process's last words. A connection
+ * may be freed by its own hello or by that of another one. */
+static void read_hellos(struct listen *l, int32_t pid)
+{
+	struct connection *c;
+
+	on_connect(l, l->fd, 0);
+	while ((c = find_silent(l, pid))) {
+		c->asked = true;
+		on_readable(c, c->fd, 0);
+	}
+	for (c = l->connections; c; c = c->next)
+		c->asked = false;
+}
+
+static void on_last_words(void *userdata, struct game *game)
+{
+	struct listen *l = userdata;
+	struct connection *c, *next;
+
+	read_hellos(l, game_pid(game));
+	for (c = l->connections; c; c = next) {
+		next = c->next;
+		if (c->game == game)
+			on_readable(c, c->fd, 0);
+	}
+}
+
 /* May others than its owner connect? The mode of the socket's file decides. */
 static bool open_to_all(int fd)
 {
@@ -495,6 +523,9 @@ int listen_new(struct loop *loop, const struct config *config, struct store *sto
 		listen_free(l);
 		return r;
 	}
+	games_take_on(l->games);
+	read_hellos(l, 0);
+	games_end_gone(l->games);
 	*ret_listen = l;
 	return 0;
 }

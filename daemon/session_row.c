@@ -42,9 +42,27 @@ static void fill_clock(struct drain *drain, struct session_row *row,
 	row->start_utc_ns = MIN(head->start_utc_ns, utc_ns);
 }
 
-void session_row_resume(struct session_row *row, const struct store_resume *resume)
+/* The earlier one's text, where it has one. */
+static void take_text(char **to, char **from)
+{
+	char *own = *to;
+
+	if (!*from)
+		return;
+	*to = *from;
+	*from = own;
+}
+
+void session_row_resume(struct session_row *row, struct store_resume *resume)
 {
 	row->id = resume->session;
+	row->process_start = resume->row.process_start;
+	row->ns_pid = resume->row.ns_pid;
+	/* by now there may be no process to ask */
+	take_text(&row->name, &resume->row.name);
+	take_text(&row->exe, &resume->row.exe);
+	take_text(&row->build_id, &resume->row.build_id);
+	take_text(&row->facts_json, &resume->row.facts_json);
 	row->clock_kind = resume->row.clock_kind;
 	row->clock_hz = resume->row.clock_hz;
 	row->clock_mult = resume->row.clock_mult;

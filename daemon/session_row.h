@@ -15,8 +15,8 @@
 struct session_row *session_row_new(struct drain *drain, const char *boot_id,
 				    const struct peer *peer, const struct fprof_msg_hello *hello,
 				    const struct fprof_memory_header *head);
-/* Makes it the row of a session that an earlier daemon began: its id, and its place on the clock.
- */
-void session_row_resume(struct session_row *row, const struct store_resume *resume);
+/* Makes it the row of a session that an earlier daemon began: its id, its place on the clock, and
+ * what was known of the process, which is taken out of resume. */
+void session_row_resume(struct session_row *row, struct store_resume *resume);
 
 #endif

@@ -52,13 +52,22 @@ struct store_resume {
 	VEC(struct frame_row) last_frames; /* newest frame of each stream */
 	uint32_t next_track;
 };
+/* Whose session is looked for. */
+struct store_process {
+	int32_t pid;
+	uint32_t uid;
+	uint64_t start; /* 0: it was gone before we looked; then uid and memory_id decide */
+	uint64_t image_id, memory_id;
+	const char *boot_id;
+};
 /* Is there one for this process? 0 and an owned ret_resume (store_resume_free), or -ENOENT. */
-int store_find_resume(struct store *store, int32_t pid, uint64_t process_start, uint64_t image_id,
-		      const char *boot_id, struct store_resume **ret_resume);
+int store_find_resume(struct store *store, const struct store_process *process,
+		      struct store_resume **ret_resume);
 void store_resume_free(struct store_resume *resume);
-/* Ends every session left live by an earlier daemon whose process no longer exists, and, when all
- * is true, those that did not reconnect either. */
-void store_finish_stale(struct store *store, bool all);
+/* Ends a session that an earlier daemon left live and nobody has found again. how begins its
+ * reason, which goes on with what is missing. */
+void store_end_stale(struct store *store, uint64_t session, enum session_state state,
+		     const char *how);
 
 enum store_place { STORE_ON_DISK = 0, STORE_IN_MEMORY = 1 };
 struct store_health {

@@ -7,8 +7,8 @@
 #include "store.h"
 
 #include "log.h"
-#include "process.h"
 #include "rows.h"
+#include "shm/clock_source.h"
 #include "store_impl.h"
 #include "util.h"
 
@@ -31,26 +31,30 @@ static bool claim_stale(struct store *store, uint64_t id)
 	return found;
 }
 
-static int find_session(sqlite3 *db, int32_t pid, uint64_t process_start, uint64_t image_id,
-			const char *boot_id, struct store_resume *resume)
+static int find_session(sqlite3 *db, const struct store_process *process,
+			struct store_resume *resume)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	struct sql_binder b;
 	struct sql_row row;
 	int r = sql_prepare(db,
 			    "SELECT " ROWS_SESSION ", " ROWS_UPDATE ", t.next_track "
-			    "FROM " ROWS_SESSION_FROM " WHERE t.state = 0 AND s.pid = ? AND "
-			    "s.process_start = ? AND s.image_id = ? AND s.boot_id IS ? "
+			    "FROM " ROWS_SESSION_FROM " WHERE t.state = 0 AND s.pid = ?1 AND "
+			    "s.image_id = ?3 AND s.boot_id IS ?4 AND (s.process_start = ?2 OR "
+			    "(?2 = 0 AND s.uid = ?5 AND EXISTS (SELECT 1 FROM memories m "
+			    "WHERE m.session = s.id AND m.memory_id = ?6))) "
 			    "ORDER BY s.id DESC LIMIT 1",
 			    &stmt);
 
 	if (r < 0)
 		return r;
 	b = sql_bind(stmt);
-	bind_int(&b, pid);
-	bind_uint(&b, process_start);
-	bind_uint(&b, image_id);
-	bind_text(&b, boot_id);
+	bind_int(&b, process->pid);
+	bind_uint(&b, process->start);
+	bind_uint(&b, process->image_id);
+	bind_text(&b, process->boot_id);
+	bind_int(&b, process->uid);
+	bind_uint(&b, process->memory_id);
 	r = sql_step(stmt);
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
@@ -157,8 +161,8 @@ static int read_tables(sqlite3 *db, struct store_resume *resume)
 	return r;
 }
 
-int store_find_resume(struct store *store, int32_t pid, uint64_t process_start, uint64_t image_id,
-		      const char *boot_id, struct store_resume **ret_resume)
+int store_find_resume(struct store *store, const struct store_process *process,
+		      struct store_resume **ret_resume)
 {
 	struct store_resume *resume = calloc(1, sizeof(*resume));
 	char path[DB_PATH_MAX];
@@ -174,7 +178,7 @@ int store_find_resume(struct store *store, int32_t pid, uint64_t process_start, 
 	if (r == 0)
 		r = sql_exec(db, "BEGIN");
 	if (r == 0)
-		r = find_session(db, pid, process_start, image_id, boot_id, resume);
+		r = find_session(db, process, resume);
 	if (r == 0)
 		r = read_tables(db, resume);
 	sqlite3_close(db);
@@ -214,89 +218,138 @@ void store_resume_free(struct store_resume *resume)
 	free(resume);
 }
 
-static bool is_running(const struct session_row *row, const char *boot_id)
-{
-	struct process_stat st;
-
-	if (row->boot_id && boot_id && strcmp(row->boot_id, boot_id) != 0)
-		return false;
-	return process_stat(row->pid, &st) == 0 && st.start == row->process_start &&
-	       st.state != 'Z' && st.state != 'X';
-}
-
-static int end_session(struct batch *batch, struct session_update_row *update, const char *reason)
-{
-	free(update->end_reason);
-	update->end_reason = strdup(reason);
-	update->state = SESSION_CRASHED;
-	update->threads_active = 0;
-	return update->end_reason ? VEC_PUSH(&batch->updates, *update) : -ENOMEM;
-}
-
-/* Ends what is stale of the current row. */
-static int end_row(struct store *store, sqlite3_stmt *stmt, const char *boot_id, bool all,
-		   struct batch *batch)
-{
-	struct sql_row row = sql_row(stmt);
-	struct session_row session = {0};
-	struct session_update_row update = {0};
-	bool running;
-	int r = 0;
-
-	rows_session(&row, &session);
-	rows_update(&row, &update);
-	running = is_running(&session, boot_id);
-	if (row.error == 0 && (all || !running) && claim_stale(store, session.id))
-		r = end_session(batch, &update,
-				running ? "it did not connect to the new fprofd"
-					: "the process ended while fprofd was not running");
-	if (batch->updates.count == 0 ||
-	    batch->updates.at[batch->updates.count - 1].id != session.id)
-		session_update_row_deinit(&update);
-	session_row_deinit(&session);
-	return r < 0 ? r : row.error;
-}
-
-static int end_rows(struct store *store, sqlite3 *db, bool all, struct batch *batch)
+/* When the last event of the session that was read happened, in ticks since its start. */
+static int last_event(sqlite3 *db, const struct session_row *session, int64_t *ret_ticks)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	_cleanup_free_ char *boot_id = process_boot_id();
-	int r = sql_prepare(db,
-			    "SELECT " ROWS_SESSION ", " ROWS_UPDATE " FROM " ROWS_SESSION_FROM
-			    " WHERE t.state = 0",
-			    &stmt);
+	int r = sql_prepare(db, "SELECT base_ticks FROM ledger WHERE session = ?", &stmt);
+	int64_t last = 0;
 
-	while (r == 0 && (r = sql_step(stmt)) == 1)
-		r = end_row(store, stmt, boot_id, all, batch);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, (sqlite3_int64)session->id);
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		int64_t ticks = (int64_t)(row_uint(&row) - session->start_ticks);
+
+		last = MAX(last, ticks);
+	}
+	*ret_ticks = last;
 	return r;
 }
 
-void store_finish_stale(struct store *store, bool all)
+/* Tracks that were alive end there too. */
+static int end_tracks(sqlite3 *db, uint64_t session, int64_t ticks, struct batch *batch)
 {
-	struct batch *batch;
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = sql_prepare(
+		db, "SELECT " ROWS_TRACK " FROM tracks WHERE session = ? AND end_ticks IS NULL",
+		&stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, (sqlite3_int64)session);
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		struct track_row track = {0};
+
+		if (VEC_RESERVE(&batch->tracks, 1) < 0)
+			return -ENOMEM;
+		rows_track(&row, &track);
+		track.end_ticks = MAX(ticks, track.begin_ticks);
+		batch->tracks.at[batch->tracks.count++] = track;
+		if (row.error)
+			return row.error;
+	}
+	return r;
+}
+
+static int end_update(struct session_update_row *update, const struct session_row *session,
+		      int64_t ticks, enum session_state state, const char *how)
+{
+	const struct fprof_clock_rate rate = {.mult = session->clock_mult,
+					      .shift = session->clock_shift,
+					      .hz = session->clock_hz};
+	char reason[256];
+
+	update->state = state;
+	update->end_unknown = true;
+	update->end_ns =
+		fprof_clock_ns(&rate, session->start_ticks, session->start_ticks + (uint64_t)ticks);
+	update->threads_active = 0;
+	snprintf(reason, sizeof(reason), "%s events after %lld ms are missing", how,
+		 (long long)(update->end_ns / 1000000));
+	free(update->end_reason);
+	update->end_reason = strdup(reason);
+	return update->end_reason ? 0 : -ENOMEM;
+}
+
+/* Fills the batch with what ends the session; -ENOENT: there is no such live one. */
+static int end_session(struct store *store, sqlite3 *db, uint64_t id, enum session_state state,
+		       const char *how, struct batch *batch)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	struct session_update_row update = {0};
+	struct session_row session = {0};
+	struct sql_row row;
+	int64_t ticks = 0;
+	int r = sql_prepare(db,
+			    "SELECT " ROWS_SESSION ", " ROWS_UPDATE " FROM " ROWS_SESSION_FROM
+			    " WHERE t.state = 0 AND s.id = ?",
+			    &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, (sqlite3_int64)id);
+	r = sql_step(stmt);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	row = sql_row(stmt);
+	rows_session(&row, &session);
+	rows_update(&row, &update);
+	r = row.error;
+	if (r == 0)
+		r = last_event(db, &session, &ticks);
+	if (r == 0)
+		r = end_tracks(db, id, ticks, batch);
+	if (r == 0)
+		r = end_update(&update, &session, ticks, state, how);
+	if (r == 0 && !claim_stale(store, id))
+		r = -ENOENT;
+	if (r == 0)
+		r = VEC_PUSH(&batch->updates, update);
+	if (r < 0)
+		session_update_row_deinit(&update);
+	session_row_deinit(&session);
+	return r;
+}
+
+void store_end_stale(struct store *store, uint64_t session, enum session_state state,
+		     const char *how)
+{
+	struct batch *batch = batch_new();
 	char path[DB_PATH_MAX];
 	sqlite3 *db = NULL;
-	bool is_uri, none;
+	bool is_uri;
 	int r;
 
-	pthread_mutex_lock(&store->lock);
-	none = store->stale.count == 0;
-	pthread_mutex_unlock(&store->lock);
-	batch = none ? NULL : batch_new();
 	if (!batch)
 		return;
 	store_read_lock(store);
 	store_location(store, path, sizeof(path), &is_uri);
 	r = db_open_reader(path, &db);
 	if (r == 0)
-		r = end_rows(store, db, all, batch);
-	if (r < 0)
-		log_debug("history: ignoring that left-over sessions could not be read: %s",
-			  strerror(-r));
+		r = end_session(store, db, session, state, how, batch);
 	sqlite3_close(db);
 	store_read_unlock(store);
-	if (batch->updates.count > 0)
+	if (r == 0) {
+		log_info("session %llu ended: %s", (unsigned long long)session,
+			 batch->updates.at[0].end_reason);
 		store_submit(store, batch);
-	else
-		batch_free(batch);
+		return;
+	}
+	if (r != -ENOENT)
+		log_debug("history: ignoring that left-over session %llu could not be read: %s",
+			  (unsigned long long)session, strerror(-r));
+	batch_free(batch);
 }

@@ -50,6 +50,56 @@ test('a killed daemon goes on with a game that goes on', async () => {
 		assert.equal(execFileSync('sqlite3', [file, 'PRAGMA integrity_check'], { encoding: 'utf8' }).trim(), 'ok', file);
 });
 
+test('what ended while fprofd was away has not crashed, and what is missing is said', async () => {
+	await world.startDaemon();
+	const game = world.game(['--frames', '0', '--fps', '250', '--zones', '10']);
+	const before = await world.live(game.pid, 60);
+	world.daemon.kill('SIGKILL');
+	await world.daemon.done;
+	game.kill('SIGINT');
+	await game.done;
+	await world.startDaemon();
+	const session = await world.ended(game.pid);
+	assert.equal(session.id, before.id);
+	assert.equal(session.state, 'ended');
+	assert.equal(session.end_known, false);
+	assert.match(session.end_reason, /^ended while fprofd was not running; how is unknown, and events after \d+ ms are missing$/);
+	assert.equal(Number(/(\d+) ms/.exec(session.end_reason)[1]), Math.floor(session.end_ns / 1e6));
+	assert.equal(session.threads_active, 0);
+	const { threads } = await world.api(`/sessions/${session.id}/threads`);
+	assert.ok(threads.length > 1);
+	for (const thread of threads)
+		assert.ok(thread.end_ns <= session.end_ns && thread.end_ns >= thread.begin_ns, JSON.stringify(thread));
+	await world.stopDaemon();
+});
+
+test('a game that ends as its daemon comes back is whole', async () => {
+	await world.startDaemon();
+	const game = world.game(['--frames', '0', '--fps', '250', '--zones', '10']);
+	const before = await world.live(game.pid, 60);
+	game.kill('SIGSTOP');
+	world.daemon.kill('SIGKILL');
+	await world.daemon.done;
+	await world.startDaemon();
+	game.kill('SIGINT');
+	game.kill('SIGCONT');
+	const { text } = await game.done;
+	const session = await world.ended(game.pid);
+	assert.equal(session.id, before.id);
+	assert.equal(session.state, 'ended');
+	assert.equal(session.end_reason, 'exit');
+	assert.equal(session.end_known, true);
+	assert.equal(session.lost_events, 0);
+	assert.equal(session.frames_total, Number(/frames=(\d+)/.exec(text)[1]));
+	const { produced, received, overwritten, stored, discarded } = session.ledger;
+	assert.equal(produced, received + overwritten);
+	assert.equal(received, stored + discarded);
+	const { threads } = await world.api(`/sessions/${session.id}/threads`);
+	for (const thread of threads)
+		assert.notEqual(thread.end_ns, null, thread.name);
+	await world.stopDaemon();
+});
+
 test('a port that is taken is said, and the daemon ends', async () => {
 	await world.startDaemon();
 	const other = new World();

@@ -3,8 +3,6 @@
  * sessions go on across a restart. */
 #include "store_fixture.h"
 
-#include "daemon/process.h"
-
 #include <time.h>
 
 static int setup(void **state)
@@ -347,9 +345,18 @@ static void rows_of_unknown_sessions_are_counted(void **state)
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), 0);
 }
 
+static void expect_no_resume(struct fixture *f, const struct store_process *process)
+{
+	struct store_resume *resume = NULL;
+
+	assert_int_equal(store_find_resume(f->store, process, &resume), -ENOENT);
+}
+
 static void a_session_is_resumed_where_it_was(void **state)
 {
 	static const uint8_t stack[] = {1, 2, 20};
+	const uint64_t image = UINT64_C(0xfedcba9876543210);
+	struct store_process gone = {.pid = 55, .image_id = image, .boot_id = "boot"};
 	struct fixture *f = *state;
 	struct store_resume *resume = NULL;
 	struct batch *b = first_batch(3, 55);
@@ -382,16 +389,23 @@ static void a_session_is_resumed_where_it_was(void **state)
 	fixture_close(f);
 
 	fixture_open(f);
-	assert_int_equal(store_find_resume(f->store, 56, 4242, UINT64_C(0xfedcba9876543210), "boot",
-					   &resume),
-			 -ENOENT);
-	assert_int_equal(store_find_resume(f->store, 55, 4242, 1, "boot", &resume), -ENOENT);
-	assert_int_equal(store_find_resume(f->store, 55, 4242, UINT64_C(0xfedcba9876543210),
-					   "another", &resume),
-			 -ENOENT);
-	assert_int_equal(store_find_resume(f->store, 55, 4242, UINT64_C(0xfedcba9876543210), "boot",
-					   &resume),
-			 0);
+	expect_no_resume(f,
+			 &(struct store_process){
+				 .pid = 56, .start = 4242, .image_id = image, .boot_id = "boot"});
+	expect_no_resume(f, &(struct store_process){
+				    .pid = 55, .start = 4242, .image_id = 1, .boot_id = "boot"});
+	expect_no_resume(
+		f, &(struct store_process){
+			   .pid = 55, .start = 4242, .image_id = image, .boot_id = "another"});
+	/* a process that is gone is known by its memory and its user */
+	gone.uid = 1003;
+	gone.memory_id = 1;
+	expect_no_resume(f, &gone);
+	gone.memory_id = UINT64_C(0xaaaabbbbccccdddd);
+	gone.uid++;
+	expect_no_resume(f, &gone);
+	gone.uid--;
+	assert_int_equal(store_find_resume(f->store, &gone, &resume), 0);
 	assert_int_equal(resume->session, 3);
 	assert_string_equal(resume->row.name, "game");
 	assert_int_equal(resume->row.start_ticks, 1000000);
@@ -416,25 +430,10 @@ static void a_session_is_resumed_where_it_was(void **state)
 	store_resume_free(resume);
 
 	/* It is claimed now: neither found again nor ended as stale. */
-	assert_int_equal(store_find_resume(f->store, 55, 4242, UINT64_C(0xfedcba9876543210), "boot",
-					   &resume),
-			 -ENOENT);
-	store_finish_stale(f->store, true);
+	expect_no_resume(f, &gone);
+	store_end_stale(f->store, 3, SESSION_ENDED, "unseen;");
 	store_flush(f->store);
 	assert_int_equal(ask(f->history_db, "SELECT state FROM session_totals"), SESSION_LIVE);
-}
-
-/* A batch with a live session of a process that runs: this one. */
-static struct batch *running_batch(uint64_t id)
-{
-	struct batch *b = first_batch(id, getpid());
-	struct process_stat st;
-
-	assert_int_equal(process_stat(getpid(), &st), 0);
-	b->sessions.at[0].process_start = st.start;
-	free(b->sessions.at[0].boot_id);
-	b->sessions.at[0].boot_id = must(process_boot_id());
-	return b;
 }
 
 static void assert_ended(struct fixture *f, uint64_t id, enum session_state state,
@@ -451,31 +450,37 @@ static void assert_ended(struct fixture *f, uint64_t id, enum session_state stat
 	history_session_deinit(&session);
 }
 
-/* What an earlier daemon left live: 1 is gone, 2 is still running. 3 is this daemon's own. */
-static void stale_sessions_are_ended(void **state)
+/* What an earlier daemon left live: 1. 2 is this daemon's own. */
+static void a_stale_session_ends_with_its_last_event(void **state)
 {
 	struct fixture *f = *state;
 	struct batch *b = first_batch(1, INT32_MAX);
 
 	fixture_open(f);
+	PUSH(&b->ledgers, (struct ledger_row){.session = 1, .base_ticks = 1000000 + 5000000});
+	PUSH(&b->ledgers,
+	     (struct ledger_row){.session = 1, .slot = 1, .base_ticks = 1000000 + 7000000});
 	PUSH(&b->updates, (struct session_update_row){.id = 1, .end_ns = -1, .received = 17});
 	submit(f, b);
-	submit(f, running_batch(2));
 	fixture_close(f);
 
 	fixture_open(f);
-	submit(f, first_batch(3, INT32_MAX));
-	store_finish_stale(f->store, false);
+	submit(f, first_batch(2, INT32_MAX));
+	store_end_stale(f->store, 1, SESSION_ENDED, "unseen;");
+	store_end_stale(f->store, 2, SESSION_ENDED, "unseen;");
+	store_end_stale(f->store, 3, SESSION_ENDED, "unseen;");
 	store_flush(f->store);
-	assert_ended(f, 1, SESSION_CRASHED, "the process ended while fprofd was not running");
+	assert_ended(f, 1, SESSION_ENDED, "unseen; events after 7 ms are missing");
+	assert_int_equal(ask(f->history_db, "SELECT end_ns FROM session_totals WHERE session=1"),
+			 7000000);
+	assert_int_equal(ask(f->history_db, "SELECT end_unknown FROM session_totals "
+					    "WHERE session=1"),
+			 1);
+	assert_int_equal(ask(f->history_db, "SELECT end_ticks FROM tracks WHERE session=1"),
+			 7000000);
 	assert_int_equal(ask(f->history_db, "SELECT received FROM session_totals WHERE session=1"),
 			 17);
 	assert_ended(f, 2, SESSION_LIVE, NULL);
-	assert_ended(f, 3, SESSION_LIVE, NULL);
-	store_finish_stale(f->store, true);
-	store_flush(f->store);
-	assert_ended(f, 2, SESSION_CRASHED, "it did not connect to the new fprofd");
-	assert_ended(f, 3, SESSION_LIVE, NULL);
 }
 
 static void session_ids_are_never_used_twice(void **state)
@@ -559,7 +564,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_of_unknown_sessions_are_counted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_session_is_resumed_where_it_was, setup, teardown),
-		cmocka_unit_test_setup_teardown(stale_sessions_are_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stale_session_ends_with_its_last_event, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(session_ids_are_never_used_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_a_state_directory_ids_are_from_the_clock,
 						setup, teardown),

@@ -134,6 +134,32 @@ static void the_end_of_a_thread_truncates_its_zones(void **state)
 	assert_int_equal(w->s->batch->updates.at[0].threads_active, 0);
 }
 
+static void three_threads(struct world *w)
+{
+	fake_thread_begin(&w->t[1], &w->m, 1, 101, 2, "t1", 2);
+	fake_thread_begin(&w->t[2], &w->m, 2, 102, 3, "t2", 3);
+}
+
+/* Threads that never said so, fibers too: the newest row of each has an end. */
+static void what_lives_to_the_end_ends_with_the_session(void **state)
+{
+	struct world *w = *state;
+	bool ended[3] = {false};
+	size_t i;
+
+	three_threads(w);
+	finish(w, 1000);
+	assert_int_equal(live_end(w->s, SESSION_ENDED), 0);
+	for (i = 0; i < w->s->batch->tracks.count; i++) {
+		const struct track_row *row = &w->s->batch->tracks.at[i];
+
+		assert_in_range(row->track, 1, 3);
+		ended[row->track - 1] = row->end_ticks == 1000;
+	}
+	assert_true(ended[0] && ended[1] && ended[2]);
+	assert_int_equal(w->s->batch->updates.at[w->s->batch->updates.count - 1].threads_active, 0);
+}
+
 /* 64 threads, one after another, with one tid in one slot. */
 static void a_slot_taken_over_is_another_track(void **state)
 {
@@ -217,12 +243,6 @@ static void what_belongs_to_a_zone_stays_in_order(void **state)
 }
 
 /* ---- fibers ---- */
-
-static void three_threads(struct world *w)
-{
-	fake_thread_begin(&w->t[1], &w->m, 1, 101, 2, "t1", 2);
-	fake_thread_begin(&w->t[2], &w->m, 2, 102, 3, "t2", 3);
-}
 
 /* A fiber's three segments lie on three rings, in the reverse of the order in which rings are read.
  */
@@ -384,6 +404,7 @@ int main(void)
 		TEST(an_end_further_out_truncates_what_is_inside),
 		TEST(the_deepest_zones_are_counted_not_stored),
 		TEST(the_end_of_a_thread_truncates_its_zones),
+		TEST(what_lives_to_the_end_ends_with_the_session),
 		TEST(a_slot_taken_over_is_another_track),
 		TEST(two_lanes_match_threads_with_one_tid_by_time),
 		TEST(what_belongs_to_a_zone_stays_in_order),
