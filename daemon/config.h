@@ -24,11 +24,10 @@ struct config {
 	unsigned history_frames;      /* 600; 10..100000 */
 	unsigned history_mib;	      /* 128 per daemon; 8..16384 */
 	unsigned history_session_mib; /* 128 per session; 8..16384 */
-	unsigned ring_kib; /* 1024: largest ring accepted x 64; what `fprof run` asks for; 16..65536
-			    */
-	unsigned max_counters; /* 4096 per session; 1..65536 */
-	unsigned max_sessions; /* 64 live at once; 1..1024 */
-	unsigned memory_mib;   /* 1024: largest session memory accepted; 1..65536 */
+	unsigned ring_kib;	      /* 1024; a power of two, 16..65536: see docs/fprofd.conf */
+	unsigned max_counters;	      /* 4096 per session; 1..65536 */
+	unsigned max_sessions;	      /* 64 live at once; 1..1024 */
+	unsigned memory_mib;	      /* 1024: largest session memory accepted; 1..65536 */
 	bool verbose;
 };
 

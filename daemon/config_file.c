@@ -20,14 +20,15 @@ static const struct number_key {
 	const char *name;
 	size_t offset;
 	unsigned min, max;
+	bool power_of_two;
 } number_keys[] = {
-	{"history_frames", offsetof(struct config, history_frames), 10, 100000},
-	{"history_mib", offsetof(struct config, history_mib), 8, 16384},
-	{"history_session_mib", offsetof(struct config, history_session_mib), 8, 16384},
-	{"ring_kib", offsetof(struct config, ring_kib), 16, 65536},
-	{"max_counters", offsetof(struct config, max_counters), 1, 65536},
-	{"max_sessions", offsetof(struct config, max_sessions), 1, 1024},
-	{"memory_mib", offsetof(struct config, memory_mib), 1, 65536},
+	{"history_frames", offsetof(struct config, history_frames), 10, 100000, false},
+	{"history_mib", offsetof(struct config, history_mib), 8, 16384, false},
+	{"history_session_mib", offsetof(struct config, history_session_mib), 8, 16384, false},
+	{"ring_kib", offsetof(struct config, ring_kib), 16, 65536, true},
+	{"max_counters", offsetof(struct config, max_counters), 1, 65536, false},
+	{"max_sessions", offsetof(struct config, max_sessions), 1, 1024, false},
+	{"memory_mib", offsetof(struct config, memory_mib), 1, 65536, false},
 };
 
 static const struct path_key {
@@ -60,9 +61,10 @@ static int set_number(struct config *config, const struct number_key *key, const
 	errno = 0;
 	if (isdigit((unsigned char)value[0]))
 		v = strtoull(value, &end, 10);
-	if (!end || *end || errno || v < key->min || v > key->max) {
-		snprintf(allowed, sizeof(allowed), "a whole number from %u to %u", key->min,
-			 key->max);
+	if (!end || *end || errno || v < key->min || v > key->max ||
+	    (key->power_of_two && (v & (v - 1)))) {
+		snprintf(allowed, sizeof(allowed), "a %s from %u to %u",
+			 key->power_of_two ? "power of two" : "whole number", key->min, key->max);
 		return bad_value(where, key->name, value, allowed);
 	}
 	*member = (unsigned)v;

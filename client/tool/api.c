@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A reader of the HTTP API by libcurl. Without --url the daemon is asked over http.sock, which lies
- * in the same directory as the socket that games connect to; the directories are tried in the order
- * in which the client library tries them, and a socket that a dead daemon left is passed over. One
- * thread.
+ * in the same directory as the socket that games connect to. Sockets are looked for where the
+ * client library looks, in the same order: at $FPROF_SOCKET and nowhere else where that is set; a
+ * socket that a dead daemon left is passed over. One thread.
  */
 #include "api.h"
 
@@ -16,16 +16,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ANSWER_MAX    (256u << 20) /* bytes of one answer */
-#define SOCKET_NAME   "/http.sock"
-#define DIRECTORIES   3
-#define DIRECTORY_MAX 512
+#define ANSWER_MAX     (256u << 20) /* bytes of one answer */
+#define HTTP_NAME      "/http.sock"
+#define PLACES	       2
+#define PATH_SIZE      512
+#define ASK_MS	       60000L
+#define ASK_BRIEFLY_MS 300L
 
 struct api {
 	CURL *curl;
 	struct curl_slist *headers;
-	char directory[DIRECTORY_MAX];
+	char directory[PATH_SIZE];
 	char *url; /* no trailing slash */
+	long timeout_ms;
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -34,80 +37,93 @@ struct answer {
 	size_t size;
 };
 
-/* 0: a daemon accepts connections at directory/http.sock; else a negative errno. */
-static int try_directory(const char *directory)
+/* 0: somebody accepts connections at path; else a negative errno. type: SOCK_STREAM, ... */
+static int try_socket(const char *path, int type)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = strlen(directory);
+	size_t length = strlen(path);
 	int fd, r;
 
-	if (length + sizeof(SOCKET_NAME) > sizeof(address.sun_path))
+	if (length >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	memcpy(address.sun_path, directory, length);
-	memcpy(address.sun_path + length, SOCKET_NAME, sizeof(SOCKET_NAME));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	memcpy(address.sun_path, path, length);
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	r = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 	close(fd);
-	return r;
+	return r == -EAGAIN ? 0 : r; /* its queue is full: somebody is there */
 }
 
-static void directory_of(const char *path, char *ret_directory, size_t size)
+/* The sockets that a game tries, in order; "" is none. */
+static void list_sockets(char places[PLACES][PATH_SIZE])
+{
+	const char *given = getenv("FPROF_SOCKET"), *runtime = getenv("XDG_RUNTIME_DIR");
+
+	memset(places, 0, PLACES * PATH_SIZE);
+	if (given && given[0]) {
+		snprintf(places[0], PATH_SIZE, "%s", given);
+		return;
+	}
+	if (runtime && runtime[0])
+		snprintf(places[0], PATH_SIZE, "%s/fprofd/fprofd.sock", runtime);
+	snprintf(places[1], PATH_SIZE, "/run/fprofd/fprofd.sock");
+}
+
+static void directory_of(const char *path, char *ret_directory)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (!slash)
-		snprintf(ret_directory, size, ".");
+		snprintf(ret_directory, PATH_SIZE, ".");
 	else
-		snprintf(ret_directory, size, "%.*s", (int)(slash - path), path);
+		snprintf(ret_directory, PATH_SIZE, "%.*s", (int)(slash - path), path);
 }
 
-/* Where a daemon's sockets may lie, in order; "" is no candidate. */
-static void list_directories(char candidates[DIRECTORIES][DIRECTORY_MAX])
+/* 0 where a daemon answers HTTP beside the socket of games at place. */
+static int try_http(const char *place)
 {
-	const char *socket_path = getenv("FPROF_SOCKET"), *runtime = getenv("XDG_RUNTIME_DIR");
+	char directory[PATH_SIZE], path[PATH_SIZE + sizeof(HTTP_NAME)];
 
-	memset(candidates, 0, DIRECTORIES * DIRECTORY_MAX);
-	if (socket_path && socket_path[0])
-		directory_of(socket_path, candidates[0], DIRECTORY_MAX);
-	if (runtime && runtime[0])
-		snprintf(candidates[1], DIRECTORY_MAX, "%s/fprofd", runtime);
-	snprintf(candidates[2], DIRECTORY_MAX, "/run/fprofd");
+	directory_of(place, directory);
+	snprintf(path, sizeof(path), "%s" HTTP_NAME, directory);
+	return try_socket(path, SOCK_STREAM);
 }
 
-static int find_directory(struct api *api)
+/* loud: says where nobody was found. */
+static int find_directory(struct api *api, bool loud)
 {
-	char candidates[DIRECTORIES][DIRECTORY_MAX];
-	int errors[DIRECTORIES] = {0}, i;
+	char places[PLACES][PATH_SIZE];
+	int errors[PLACES] = {0}, i;
 
-	list_directories(candidates);
-	for (i = 0; i < DIRECTORIES; i++) {
-		if (candidates[i][0] == '\0')
+	list_sockets(places);
+	for (i = 0; i < PLACES; i++) {
+		if (places[i][0] == '\0')
 			continue;
-		errors[i] = try_directory(candidates[i]);
-		if (errors[i] == 0) {
-			memcpy(api->directory, candidates[i], DIRECTORY_MAX);
+		errors[i] = try_http(places[i]);
+		directory_of(places[i], api->directory);
+		if (errors[i] == 0)
 			return TOOL_OK;
-		}
 	}
-	for (i = 0; i < DIRECTORIES; i++) {
-		if (errors[i] < 0)
-			tool_say("no daemon at %s" SOCKET_NAME ": %s", candidates[i],
-				 strerror(-errors[i]));
+	for (i = 0; i < PLACES && loud; i++) {
+		if (errors[i] == 0)
+			continue;
+		directory_of(places[i], api->directory);
+		tool_say("no daemon at %s" HTTP_NAME ": %s", api->directory, strerror(-errors[i]));
 	}
-	tool_say("start fprofd, or name a daemon by --url or $FPROF_SOCKET");
+	if (loud)
+		tool_say("start fprofd, or name a daemon by --url or $FPROF_SOCKET");
 	return TOOL_UNAVAILABLE;
 }
 
-bool api_daemon_answers(void)
+bool api_daemon_waits(void)
 {
-	char candidates[DIRECTORIES][DIRECTORY_MAX];
+	char places[PLACES][PATH_SIZE];
 	int i;
 
-	list_directories(candidates);
-	for (i = 0; i < DIRECTORIES; i++) {
-		if (candidates[i][0] && try_directory(candidates[i]) == 0)
+	list_sockets(places);
+	for (i = 0; i < PLACES; i++) {
+		if (places[i][0] && try_socket(places[i], SOCK_SEQPACKET) == 0)
 			return true;
 	}
 	return false;
@@ -169,24 +185,48 @@ static int set_url(struct api *api, const char *url)
 	return api->url ? TOOL_OK : TOOL_FAILED;
 }
 
+static struct api *api_make(long timeout_ms)
+{
+	struct api *api = calloc(1, sizeof(*api));
+
+	if (!api)
+		return NULL;
+	api->timeout_ms = timeout_ms;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+		api->curl = curl_easy_init();
+	if (api->curl)
+		return api;
+	free(api);
+	return NULL;
+}
+
 int api_new(const struct tool_options *options, struct api **ret_api)
 {
-	_cleanup_api_ struct api *api = calloc(1, sizeof(*api));
+	_cleanup_api_ struct api *api = api_make(ASK_MS);
 	int r;
 
-	if (!api || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	if (!api)
 		return TOOL_FAILED;
-	r = options->url ? set_url(api, options->url) : find_directory(api);
+	r = options->url ? set_url(api, options->url) : find_directory(api, true);
 	if (r == TOOL_OK)
 		r = set_token(api, options);
 	if (r != TOOL_OK)
 		return r;
-	api->curl = curl_easy_init();
-	if (!api->curl)
-		return TOOL_FAILED;
 	*ret_api = api;
 	api = NULL;
 	return TOOL_OK;
+}
+
+struct api *api_new_brief(void)
+{
+	_cleanup_api_ struct api *api = api_make(ASK_BRIEFLY_MS);
+	struct api *found;
+
+	if (!api || find_directory(api, false) != TOOL_OK)
+		return NULL;
+	found = api;
+	api = NULL;
+	return found;
 }
 
 void api_free(struct api *api)
@@ -262,7 +302,7 @@ static CURLcode fetch(struct api *api, const char *path, struct answer *answer)
 
 	if (asprintf(&address, "%s%s", api->url ? api->url : "http://localhost", path) < 0)
 		return CURLE_OUT_OF_MEMORY;
-	if (!api->url && asprintf(&socket_path, "%s" SOCKET_NAME, api->directory) < 0)
+	if (!api->url && asprintf(&socket_path, "%s" HTTP_NAME, api->directory) < 0)
 		return CURLE_OUT_OF_MEMORY;
 	curl_easy_setopt(api->curl, CURLOPT_URL, address);
 	curl_easy_setopt(api->curl, CURLOPT_UNIX_SOCKET_PATH, socket_path);
@@ -271,7 +311,7 @@ static CURLcode fetch(struct api *api, const char *path, struct answer *answer)
 	curl_easy_setopt(api->curl, CURLOPT_USERAGENT, "fprof/" FPROF_VERSION);
 	curl_easy_setopt(api->curl, CURLOPT_ACCEPT_ENCODING, "");
 	curl_easy_setopt(api->curl, CURLOPT_CONNECTTIMEOUT, 5L);
-	curl_easy_setopt(api->curl, CURLOPT_TIMEOUT, 60L);
+	curl_easy_setopt(api->curl, CURLOPT_TIMEOUT_MS, api->timeout_ms);
 	curl_easy_setopt(api->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(api->curl, CURLOPT_ERRORBUFFER, api->error);
 	curl_easy_setopt(api->curl, CURLOPT_WRITEFUNCTION, collect);

@@ -26,13 +26,18 @@ int api_get(struct api *api, const char *path, json_t **ret_json);
 /* The same without a word; *ret_status is the HTTP status, 0 where there was no answer. */
 int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status);
 
-/* Does a daemon's socket answer where a game would look for it? Without a word. */
-bool api_daemon_answers(void);
+/* The daemon that games of this environment find, for questions that may take 300 ms; NULL where
+ * none answers. Without a word. */
+struct api *api_new_brief(void);
+
+/* Does anybody accept games where one of this environment would connect: a daemon, or a service
+ * manager that starts it then? Without a word. */
+bool api_daemon_waits(void);
 
 /* text with all but unreserved characters percent-encoded, malloc()ed; NULL: no memory. */
 char *api_escape(const char *text);
 
-/* The directory whose fprofd.sock or http.sock was found, "" with --url. Valid as long as api. */
+/* The directory whose http.sock was found, "" with --url. Valid as long as api. */
 const char *api_directory(const struct api *api);
 /* --url's address, "" over a Unix socket. Valid as long as api. */
 const char *api_url(const struct api *api);

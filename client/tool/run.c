@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * `fprof run`: becomes the game, with the recording hook preloaded. It sets four variables and
+ * `fprof run`: becomes the game, with the recording hook preloaded. It sets a few variables and
  * calls exec, so that pid, terminal, signals, descriptors and exit status are the game's own and
  * nothing of us stands between.
  */
@@ -162,6 +162,28 @@ static int set_environment(const struct run *run)
 	return TOOL_OK;
 }
 
+/* The ring that the daemon's configuration asks for, unless the user asked for one already. */
+static int set_ring(void)
+{
+	_cleanup_api_ struct api *api = NULL;
+	_cleanup_json_ json_t *status = NULL;
+	const char *given = getenv("FPROF_RING_KIB");
+	const json_t *kib;
+	char text[32];
+	long http;
+
+	if (given && given[0])
+		return TOOL_OK;
+	api = api_new_brief();
+	if (!api || api_get_quiet(api, "/api/v1/status", &status, &http) != TOOL_OK)
+		return TOOL_OK;
+	kib = json_object_get(json_object_get(status, "config"), "ring_kib");
+	if (!json_is_integer(kib))
+		return TOOL_OK;
+	snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(kib));
+	return setenv("FPROF_RING_KIB", text, 1) == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
 static void say_json(const struct run *run, bool daemon)
 {
 	_cleanup_json_ json_t *json =
@@ -186,9 +208,11 @@ int tool_run(const struct tool_options *options, int argc, char **argv)
 		r = find_hook(run.hook);
 	if (r == TOOL_OK)
 		r = set_environment(&run);
+	if (r == TOOL_OK)
+		r = set_ring();
 	if (r != TOOL_OK)
 		return r;
-	daemon = api_daemon_answers();
+	daemon = api_daemon_waits();
 	if (own.json)
 		say_json(&run, daemon);
 	else if (!daemon)

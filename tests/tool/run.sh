@@ -64,8 +64,9 @@ wait_ended() {
 start_daemon() {
 	local line
 	mkfifo "$TMP/log"
+	echo 'ring_kib = 256' >"$TMP/fprofd.conf"
 	"$B/fprofd" --http 127.0.0.1:0 --runtime-dir "$XDG_RUNTIME_DIR/fprofd" --state-dir "$TMP/state" \
-		2>"$TMP/log" &
+		--config "$TMP/fprofd.conf" 2>"$TMP/log" &
 	daemon=$!
 	exec 8<"$TMP/log"
 	while read -r -t 30 line <&8; do
@@ -128,6 +129,30 @@ FPROF_SOCKET=$socket XDG_RUNTIME_DIR=$TMP/empty expect by_the_socket_of_the_game
 expect a_port_without_a_daemon 77 'does not answer' sessions --url http://127.0.0.1:1
 expect no_address 78 'is no http' sessions --url 127.0.0.1:1
 expect a_token_file_that_is_not_there 78 'No such file' sessions --url "$address" --token-file "$TMP/none"
+
+# What the game of `fprof run` sees of a variable.
+game_sees() { # name, variable, value, what the tool must say
+	local got
+	got=$("$B/fprof" run -- sh -c "printf %s \"\${$2-unset}\"" 2>"$TMP/err")
+	if [ "$got" != "$3" ]; then
+		fail "$1" "$2 is '$got', not '$3'"
+	elif [ -z "$4" ] && [ -s "$TMP/err" ] || [ -n "$4" ] && ! grep -q -- "$4" "$TMP/err"; then
+		fail "$1" "it says: $(cat "$TMP/err")"
+	else
+		ok "$1"
+	fi
+}
+game_sees run_asks_for_the_ring_of_the_configuration FPROF_RING_KIB 256 ''
+FPROF_RING_KIB=64 game_sees run_leaves_a_ring_that_is_set FPROF_RING_KIB 64 ''
+FPROF_SOCKET=$TMP/none/fprofd.sock game_sees run_looks_where_the_game_will FPROF_RING_KIB unset 'no fprofd is running'
+# A socket as a service manager has it before the first game comes: somebody listens, nobody answers.
+coproc waiting { perl -MSocket -e '
+	socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && bind(S, pack_sockaddr_un($ARGV[0])) && listen(S, 9) or die $!;
+	$| = 1; print "waits\n"; <STDIN>' "$TMP/empty/fprofd.sock"; }
+waiter=$!
+read -r -t 30 <&"${waiting[0]}"
+FPROF_SOCKET=$TMP/empty/fprofd.sock game_sees run_knows_a_socket_that_waits FPROF_RUN 1 ''
+kill "$waiter"
 
 expect run_records_with_a_name 0 'frames=12' run --name 'a name' -- "$B/game" --frames 12 --fps 0 --zones 50
 if [ -s "$TMP/err" ]; then

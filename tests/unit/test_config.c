@@ -251,6 +251,8 @@ static void test_bad_values_refuse_with_file_line_and_range(void **state)
 	refuse_file("history_mib = 7\n", "from 8 to 16384");
 	refuse_file("history_session_mib = 16385\n", "from 8 to 16384");
 	refuse_file("ring_kib = 15\n", "from 16 to 65536");
+	refuse_file("\nring_kib = 1000\n",
+		    "test.conf:2: ring_kib = 1000: must be a power of two from 16 to 65536");
 	refuse_file("max_counters = 0\n", "from 1 to 65536");
 	refuse_file("max_sessions = 1025\n", "from 1 to 1024");
 	refuse_file("memory_mib = -1\n", "from 1 to 65536");
