@@ -3,6 +3,8 @@
  * A memfd is laid out once, sealed, and mapped for good. It is sparse: what no thread uses costs
  * address space only. It stays out of core dumps and does not survive an exec.
  *
+ * Larger rings are fewer: a daemon takes memories of 1024 MiB as it comes.
+ *
  * A process may be short of address space, or of the size of files that it may make; going past
  * the latter would even kill it (SIGXFSZ). Both are met by fewer rings.
  */
@@ -23,7 +25,9 @@
 #include <unistd.h>
 
 #define PAGE	  4096u
-#define SLOTS_MIN 16u
+#define SLOTS_MIN 4u
+/* All rings of a memory, so that it fits into what a daemon takes by default, 1024 MiB. */
+#define RINGS_BYTES_MAX (UINT64_C(960) << 20)
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -81,6 +85,13 @@ static void layout(struct fprof_memory_header *h, uint32_t slots, uint32_t ring_
 	h->total_bytes = h->rings_offset + (uint64_t)slots * ring_words * sizeof(uint64_t);
 }
 
+static uint32_t slots_most(uint32_t ring_words)
+{
+	uint64_t room = RINGS_BYTES_MAX / (ring_words * sizeof(uint64_t));
+
+	return room < FPROF_SLOTS_DEFAULT ? (uint32_t)room : FPROF_SLOTS_DEFAULT;
+}
+
 static void identify(struct fprof_memory_header *h, enum fprof_clock_kind clock,
 		     enum fprof_origin origin)
 {
@@ -125,7 +136,7 @@ int memory_new(uint32_t ring_words, enum fprof_clock_kind clock, enum fprof_orig
 {
 	struct fprof_memory_header h;
 	struct memory m = {.memfd = OWNED_FD_NONE};
-	uint32_t slots = FPROF_SLOTS_DEFAULT;
+	uint32_t slots = slots_most(ring_words);
 	int fd, r;
 
 	fd = memfd_create("fprof", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -59,24 +59,38 @@ void client_origin_set(enum fprof_origin origin)
 	made_by = origin;
 }
 
-/* $FPROF_RING_KIB as words: a power of two within the limits, else the default. */
-static uint32_t ring_words(void)
+/* The largest power of two that is not above v > 0. */
+static uint64_t power_of_two(uint64_t v)
+{
+	return UINT64_C(1) << (63 - __builtin_clzll(v));
+}
+
+/* $FPROF_RING_KIB as words, the nearest that is allowed. *ret_sound: it was as it should be. */
+static uint32_t ring_words(bool *ret_sound)
 {
 	const char *text = secure_getenv("FPROF_RING_KIB");
-	uint64_t kib = 0;
-	uint64_t words;
+	uint64_t kib = 0, words;
 
+	*ret_sound = true;
 	if (!text || !*text)
 		return FPROF_RING_WORDS_DEFAULT;
 	for (; *text >= '0' && *text <= '9' && kib < UINT32_MAX; text++)
 		kib = kib * 10 + (uint64_t)(*text - '0');
+	*ret_sound = false;
+	if (*text && kib < UINT32_MAX) {
+		note(NOTE_WARNING, "FPROF_RING_KIB is no number, using 1024", NULL, 0);
+		return FPROF_RING_WORDS_DEFAULT;
+	}
 	words = kib * 1024 / sizeof(uint64_t);
-	if (!*text && words >= FPROF_RING_WORDS_MIN && words <= FPROF_RING_WORDS_MAX &&
-	    !(words & (words - 1)))
+	*ret_sound = words >= FPROF_RING_WORDS_MIN && words <= FPROF_RING_WORDS_MAX &&
+		     words == power_of_two(words);
+	if (*ret_sound)
 		return (uint32_t)words;
-	note(NOTE_WARNING, "FPROF_RING_KIB is no power of two from 16 to 65536, using 1024", NULL,
-	     0);
-	return FPROF_RING_WORDS_DEFAULT;
+	note(NOTE_WARNING,
+	     "FPROF_RING_KIB is no power of two from 16 to 65536, using the next below", NULL, 0);
+	if (words < FPROF_RING_WORDS_MIN)
+		return FPROF_RING_WORDS_MIN;
+	return words > FPROF_RING_WORDS_MAX ? FPROF_RING_WORDS_MAX : (uint32_t)power_of_two(words);
 }
 
 static void session_free(struct session *s)
@@ -109,6 +123,7 @@ static int session_new(const struct session *old, struct session **ret_session)
 {
 	struct memory m;
 	struct session *s;
+	bool sound;
 	int r;
 
 	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,12 +134,14 @@ static int session_new(const struct session *old, struct session **ret_session)
 		r = -errno;
 		goto fail;
 	}
-	r = memory_new(ring_words(), fprof_clock_choose(), made_by, &m);
+	r = memory_new(ring_words(&sound), fprof_clock_choose(), made_by, &m);
 	if (r < 0)
 		goto fail;
 	session_attach(s, &m);
 	s->head->library_version =
 		FPROF_VERSION_MAJOR << 16 | FPROF_VERSION_MINOR << 8 | FPROF_VERSION_PATCH;
+	if (!sound)
+		session_refuse(s, FPROF_REFUSED_ARGUMENTS);
 	if (old)
 		marker_inherit(s, old->kin.memory);
 	link_init(&s->link);

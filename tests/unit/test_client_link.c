@@ -372,6 +372,44 @@ static void garbage_for_a_welcome(void)
 }
 CHILD_TEST(garbage_for_a_welcome)
 
+static const struct ring_size {
+	const char *kib;
+	uint32_t ring_kib, slots;
+	bool odd;
+} ring_sizes[] = {
+	{"1024", 1024, 512, false},  {"16", 16, 512, false},
+	{"2048", 2048, 480, false},  {"16384", 16384, 60, false},
+	{"65536", 65536, 15, false}, {"3000", 2048, 480, true},
+	{"15", 16, 512, true},	     {"0", 16, 512, true},
+	{"65537", 65536, 15, true},  {"99999999999999999999", 65536, 15, true},
+	{"-5", 1024, 512, true},     {"2M", 1024, 512, true},
+};
+static const struct ring_size *ring_size;
+
+static void a_ring_size(void)
+{
+	struct memory_view view;
+
+	setenv("FPROF_RING_KIB", ring_size->kib, 1);
+	fprof_set_log(hear, said);
+	zone();
+	view = own_view();
+	CHECK_EQUAL(view.head.ring_words, ring_size->ring_kib * 128);
+	CHECK_EQUAL(view.head.slot_count, ring_size->slots);
+	CHECK(view.head.total_bytes < UINT64_C(1024) << 20); /* what a daemon takes */
+	CHECK_EQUAL(memory_refused(&view, FPROF_REFUSED_ARGUMENTS), ring_size->odd);
+	CHECK_EQUAL(strstr(said, "FPROF_RING_KIB") != NULL, ring_size->odd);
+}
+
+static void rings_of_any_size_fit_a_daemon(void **state)
+{
+	(void)state;
+	for (ring_size = ring_sizes;
+	     ring_size < ring_sizes + sizeof(ring_sizes) / sizeof(ring_sizes[0]); ring_size++)
+		if (in_child(a_ring_size) != 0)
+			fail_msg("FPROF_RING_KIB=%s", ring_size->kib);
+}
+
 static void socket_path_too_long(void)
 {
 	static char path[300];
@@ -498,6 +536,7 @@ int main(void)
 		CHILD_UNIT(control_page_of_another_version),
 		CHILD_UNIT(control_page_is_a_pipe),
 		CHILD_UNIT(garbage_for_a_welcome),
+		cmocka_unit_test(rings_of_any_size_fit_a_daemon),
 		CHILD_UNIT(socket_path_too_long),
 		CHILD_UNIT(game_closes_all_its_descriptors),
 		CHILD_UNIT(goodbye_at_exit),
