@@ -7,8 +7,7 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/fprof
-# A prefix of one's own keeps its configuration below itself.
-SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX:/=)),,$(PREFIX))/etc
+SYSCONFDIR ?= /etc
 UNITDIR    ?= $(PREFIX)/lib/systemd
 
 VERSION := 0.1.0

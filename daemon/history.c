@@ -62,7 +62,8 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 	[HISTORY_GAPS] = "SELECT " ROWS_GAP " FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
 	[HISTORY_MARKER] = "SELECT " ROWS_MARKER " FROM markers WHERE session = ? AND marker = ?",
 	[HISTORY_NEWEST] = "SELECT max(t1) FROM chunks WHERE session = ?",
-	[HISTORY_EVENTS_AFTER] = "SELECT sum(events) FROM chunks WHERE session = ? AND t1 > ?",
+	[HISTORY_SINCE] = "SELECT t1, events FROM chunks WHERE session = ? AND t1 > ? "
+			  "ORDER BY t1 DESC",
 	[HISTORY_LOST] = "SELECT sum(events) FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
 	[HISTORY_MARKING] = "SELECT track FROM streams WHERE session = ? AND stream = ?",
 };

@@ -118,15 +118,17 @@ struct history_frame_detail {
 	VEC(struct gap_row) gaps;
 	VEC(struct marker_row) markers; /* those used above, sorted by marker id */
 	bool truncated;			/* zones beyond max_zones were cut, deepest first;
-					   or the tail is longer than HISTORY_TAIL_NS */
+					   or the tail began earlier */
 };
 /*
  * All of one frame; at most max_zones zones (0: no limit). HISTORY_TAIL is the unfinished tail of a
  * stream: what follows its last frame, or the session's begin, up to the newest event, as a frame
- * with the number 0 and FRAME_UNFINISHED; of a long one the newest HISTORY_TAIL_NS.
+ * with the number 0 and FRAME_UNFINISHED. Of a long one the newest HISTORY_TAIL_NS, or as many of
+ * the newest chunks as HISTORY_TAIL_EVENTS fit into.
  */
-#define HISTORY_TAIL	0
-#define HISTORY_TAIL_NS INT64_C(1000000000)
+#define HISTORY_TAIL	    0
+#define HISTORY_TAIL_NS	    INT64_C(1000000000)
+#define HISTORY_TAIL_EVENTS 1000000u
 int history_frame_detail(struct history *h, uint64_t session, const char *stream, uint64_t frame,
 			 size_t max_zones, struct history_frame_detail *ret_detail);
 void history_frame_detail_deinit(struct history_frame_detail *detail);

@@ -33,7 +33,7 @@ enum history_statement {
 	HISTORY_GAPS,
 	HISTORY_MARKER,
 	HISTORY_NEWEST,
-	HISTORY_EVENTS_AFTER,
+	HISTORY_SINCE,
 	HISTORY_LOST,
 	HISTORY_MARKING,
 	HISTORY_STATEMENTS
@@ -48,7 +48,7 @@ struct history_clock {
 struct history_tail {
 	struct history_frame frame;
 	uint64_t number; /* that it would have */
-	bool cut;	 /* it began before HISTORY_TAIL_NS */
+	bool cut;	 /* it began earlier */
 };
 
 struct history {

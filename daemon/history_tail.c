@@ -3,9 +3,9 @@
  * The unfinished tail of a stream: the time after its last frame, which no mark has ended. It has
  * no row, so what a row would say is made here from the chunks.
  *
- * A game that makes no marks is all tail. What is read is bounded by time: the chunks of the newest
- * HISTORY_TAIL_NS, each of which says what was open at its start, so that the zones open at the end
- * are known however long ago they began.
+ * A game that makes no marks is all tail. What is read of it is bounded by time and by events. Each
+ * chunk says what was open at its start, so that the zones open at the end are known however long
+ * ago they began.
  */
 #include "history.h"
 
@@ -58,7 +58,7 @@ static int read_last(struct history *h, uint64_t session, uint32_t stream, struc
 	return r;
 }
 
-/* From the last frame's end to the newest event, and what of that is read. */
+/* From the last frame's end to the newest event, but no longer than HISTORY_TAIL_NS. */
 static int read_bounds(struct history *h, const struct history_clock *clock, struct frame_row *row,
 		       bool *ret_cut)
 {
@@ -85,15 +85,34 @@ static void skip_evicted(struct frame_row *row, int64_t evicted_before)
 	row->t1 = MAX(row->t1, row->t0);
 }
 
-/* Events are those of the chunks that reach into it. */
-static int count_events(struct history *h, struct frame_row *row)
+/* Its events are those of the chunks that reach into it: no more than HISTORY_TAIL_EVENTS. */
+static int count_events(struct history *h, struct frame_row *row, bool *cut)
 {
-	int64_t key[] = {(int64_t)row->session, row->t0, row->t1}, events = 0, lost = 0;
-	int r = history_ask_int(h, HISTORY_EVENTS_AFTER, key, 2, &events);
+	int64_t key[] = {(int64_t)row->session, row->t0};
+	sqlite3_stmt *stmt = history_ask(h, HISTORY_SINCE, key, 2);
+	int r;
 
-	if (r >= 0)
-		r = history_ask_int(h, HISTORY_LOST, key, 3, &lost);
-	row->events = (uint64_t)events;
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row chunk = sql_row(stmt);
+		int64_t t1 = row_int(&chunk);
+		uint64_t events = row_uint(&chunk);
+
+		if (row->events > 0 && row->events + events > HISTORY_TAIL_EVENTS) {
+			*cut = true;
+			row->t0 = t1;
+			break;
+		}
+		row->events += events;
+	}
+	sqlite3_reset(stmt);
+	return MIN(r, 0);
+}
+
+static int count_lost(struct history *h, struct frame_row *row)
+{
+	int64_t key[] = {(int64_t)row->session, row->t0, row->t1}, lost = 0;
+	int r = history_ask_int(h, HISTORY_LOST, key, 3, &lost);
+
 	row->lost_events = (uint64_t)lost;
 	if (lost > 0)
 		row->flags |= FRAME_LOST_EVENTS;
@@ -128,10 +147,12 @@ int history_read_tail(struct history *h, uint64_t session, const char *stream,
 		.track = last.track,
 	};
 	r = read_bounds(h, clock, row, &ret_tail->cut);
+	if (r == 0)
+		r = count_events(h, row, &ret_tail->cut);
 	if (r < 0)
 		return r;
 	skip_evicted(row, evicted_before);
 	row->begin_ns = history_ns(clock, row->t0);
 	row->end_ns = history_ns(clock, row->t1);
-	return count_events(h, row);
+	return count_lost(h, row);
 }
