@@ -23,7 +23,8 @@ die() {
 
 finish() {
 	local pid
-	trap - EXIT INT TERM
+	trap - EXIT
+	trap "" INT TERM HUP
 	# The last one started ends first, so that the daemon sees its games go.
 	for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
 		pid=${pids[i]}
@@ -35,6 +36,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+trap 'exit 129' HUP
 
 # Is somebody listening there?
 port_taken() { # host port
@@ -77,7 +79,8 @@ start_daemon() {
 		say "Another fprofd is running; this one's socket is $FPROF_SOCKET."
 	fi
 	url=http://$host:$port
-	"$B/fprofd" --http "$host:$port" "${args[@]}" &
+	# Out of the terminal's group: Ctrl-C must reach the games first.
+	setsid "$B/fprofd" --http "$host:$port" "${args[@]}" &
 	daemon=$!
 	pids+=("$daemon")
 	until_ok "$url/readyz" ready
@@ -126,9 +129,9 @@ show() {
 	say ""
 	# On a machine that cannot give Doom 35 steps a second it skips steps of its screen melt.
 	if [ "$frames" = "$frames_of_demo3" ]; then
-		say "doom drew $frames frames. Ask for them:"
+		say "doom (session $id) drew $frames frames. Ask for them:"
 	else
-		say "doom drew $frames frames, fewer than demo3's $frames_of_demo3: this machine is busy. Ask for them:"
+		say "doom (session $id) drew $frames frames, fewer than demo3's $frames_of_demo3: this machine is busy. Ask for them:"
 	fi
 	for line in "/api/v1/sessions" "/api/v1/sessions/$id/frames?last=3" \
 		"/api/v1/sessions/$id/frames/slowest"; do
@@ -139,8 +142,8 @@ show() {
 }
 
 start_daemon
-play_game
 play_doom
+play_game
 until_ok "the example game's first frame" session_has_frames game
 show
 if [ -n "${RUN_ONCE-}" ]; then
