@@ -67,6 +67,7 @@ CREATE TABLE session_totals (
 	counters_refused        INTEGER NOT NULL DEFAULT 0,
 	clock_steps             INTEGER NOT NULL DEFAULT 0,
 	heads_backwards         INTEGER NOT NULL DEFAULT 0,
+	gpu_missing             INTEGER NOT NULL DEFAULT 0, -- results of finished frames that never came
 	refused_threads         INTEGER NOT NULL DEFAULT 0,
 	refused_markers         INTEGER NOT NULL DEFAULT 0,
 	refused_names           INTEGER NOT NULL DEFAULT 0,
@@ -179,7 +180,7 @@ CREATE TABLE frames (
 	t1              INTEGER NOT NULL,
 	begin_ns        INTEGER NOT NULL,
 	end_ns          INTEGER NOT NULL,
-	cpu_ns          INTEGER NOT NULL, -- wall - waits of the marking thread
+	cpu_ns          INTEGER,          -- wall - waits of the marking thread
 	wait_gpu_ns     INTEGER,
 	wait_present_ns INTEGER,
 	wait_cap_ns     INTEGER,
@@ -226,8 +227,8 @@ CREATE TABLE frame_gpus (
 	session INTEGER NOT NULL,
 	frame   INTEGER NOT NULL,
 	track   INTEGER NOT NULL,
-	span_ns INTEGER NOT NULL, -- first begin to last end
-	busy_ns INTEGER NOT NULL, -- union of the intervals
+	span_ns INTEGER,          -- first begin to last end; NULL: no spans
+	busy_ns INTEGER,          -- union of the intervals
 	spans   INTEGER NOT NULL,
 	missing INTEGER NOT NULL, -- submissions without results
 	final   INTEGER NOT NULL, -- 1: nothing more is expected
@@ -269,10 +270,11 @@ SELECT s.id, s.name, s.pid, s.uid,
        datetime(s.start_utc_ns / 1000000000, 'unixepoch') AS start_utc
 FROM sessions s JOIN session_totals t ON t.session = s.id;
 
--- Frames of the main streams with what the GPU did in them: the longest queue.
+-- Frames of the main streams with what the GPU did in them: the longest queue. NULL: results are still
+-- to come, or some never came.
 CREATE VIEW frame_times AS
 SELECT f.session, f.frame, f.begin_ns, f.wall_ns, f.cpu_ns,
-       (SELECT max(g.span_ns) FROM frame_gpus g
-        WHERE g.session = f.session AND g.frame = f.frame AND g.final = 1 AND g.spans > 0) AS gpu_ns,
+       (SELECT CASE WHEN min(g.final) = 1 AND max(g.missing) = 0 THEN max(g.span_ns) END
+        FROM frame_gpus g WHERE g.session = f.session AND g.frame = f.frame) AS gpu_ns,
        f.wait_gpu_ns, f.wait_present_ns, f.wait_cap_ns, f.events, f.lost_events, f.flags
 FROM frames f WHERE f.stream = 0;

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-const char *const api_discard_names[DISCARD_REASONS] = {"malformed", "time", "quota", "hook_mark",
-							"not_recording", "foreign_mark"};
+const char *const api_discard_names[DISCARD_REASONS] = {
+	"malformed", "time", "quota", "hook_mark", "not_recording", "foreign_mark"};
 const char *const api_repair_names[REPAIR_KINDS] = {
 	"unbalanced_end",   "stray_end",      "truncated_zone", "depth_limit",
 	"foreign_mark",	    "time_backwards", "late_event",	"gpu_dropped",
-	"counters_refused", "clock_step",     "head_backwards"};
+	"counters_refused", "clock_step",     "head_backwards", "gpu_missing"};
 const char *const api_refused_names[8] = {"threads", "markers",	  "names", "truncated",
 					  "events",  "arguments", NULL,	   NULL};
 

@@ -126,7 +126,8 @@ void api_json_utc(struct json *j, const char *key, uint64_t utc_ns); /* RFC 3339
 /* What sessions add up to. */
 struct api_totals {
 	uint64_t sessions, live, recording, threads_active, frames;
-	uint64_t lost, overwritten, reentrant, discarded, refused, gpu_dropped, malformed_scopes;
+	uint64_t lost, overwritten, reentrant, discarded, refused, malformed_scopes;
+	uint64_t gpu_dropped, gpu_missing;
 };
 /* Of the sessions of uid: 0 or -errno, then zeros. */
 int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_totals);

@@ -192,6 +192,7 @@ static void totals_add(struct api_totals *t, const struct session_update_row *u)
 	for (i = 0; i < DISCARD_REASONS; i++)
 		t->discarded += u->discarded[i];
 	t->gpu_dropped += u->repaired[REPAIR_GPU_DROPPED];
+	t->gpu_missing += u->repaired[REPAIR_GPU_MISSING];
 	t->malformed_scopes += u->repaired[REPAIR_UNBALANCED_END] + u->repaired[REPAIR_STRAY_END] +
 			       u->repaired[REPAIR_TRUNCATED_ZONE] + u->repaired[REPAIR_DEPTH];
 }
@@ -206,6 +207,7 @@ static void json_losses(struct json *j, const struct api_totals *t)
 	json_member_uint(j, "discarded", t->discarded);
 	json_member_uint(j, "refused", t->refused);
 	json_member_uint(j, "gpu_dropped", t->gpu_dropped);
+	json_member_uint(j, "gpu_missing", t->gpu_missing);
 	json_member_uint(j, "malformed_scopes", t->malformed_scopes);
 	json_object_end(j);
 }

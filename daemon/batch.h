@@ -44,6 +44,7 @@ enum repair_kind {
 	REPAIR_COUNTERS_REFUSED, /* beyond max_counters */
 	REPAIR_CLOCK_STEP,	 /* suspend or migration: a new clock epoch */
 	REPAIR_HEAD_BACKWARDS,	 /* a ring whose head ran backwards: the ring is abandoned */
+	REPAIR_GPU_MISSING,	 /* GPU results of finished frames that never came */
 	REPAIR_KINDS
 };
 
@@ -169,7 +170,7 @@ struct frame_row {
 	int64_t engine_id; /* -1: none given */
 	int64_t t0, t1;	   /* ticks */
 	int64_t begin_ns, end_ns;
-	int64_t cpu_ns;					   /* wall - waits of the marking thread */
+	int64_t cpu_ns; /* wall - waits of the marking thread, or NS_UNKNOWN */
 	int64_t wait_gpu_ns, wait_present_ns, wait_cap_ns; /* or NS_UNKNOWN */
 	uint64_t events, lost_events;
 	uint32_t flags;
@@ -207,9 +208,9 @@ struct frame_gpu_row {
 	uint64_t session;
 	uint64_t frame;
 	uint32_t track;
-	int64_t span_ns, busy_ns;
-	uint32_t spans, missing; /* missing: submissions whose results are not here (yet) */
-	bool final;		 /* nothing more is expected */
+	int64_t span_ns, busy_ns; /* NS_UNKNOWN: there is no span */
+	uint32_t spans, missing;  /* missing: submissions whose results are not here (yet) */
+	bool final;		  /* nothing more is expected */
 };
 
 struct info_row {

@@ -74,6 +74,7 @@ struct gpu {
 	bool any_closed;
 	uint64_t last_closed;
 	size_t retired; /* so many of the first frames are over: there were too many */
+	uint64_t missing;
 };
 
 static int64_t bound(int64_t ns)
@@ -460,9 +461,9 @@ static int sum_up(const struct frame_queue *fq, int64_t *ret_span, int64_t *ret_
 	_cleanup_free_ struct interval *at = malloc((n + 1) * sizeof(*at));
 	int64_t end, busy = 0;
 
-	*ret_span = *ret_busy = 0;
 	if (!at)
 		return -ENOMEM;
+	*ret_span = *ret_busy = NS_UNKNOWN;
 	if (n == 0)
 		return 0;
 	for (i = 0; i < n; i++)
@@ -510,7 +511,7 @@ static int write_frame_queue(const struct gpu *gpu, uint64_t frame, struct frame
 	return 0;
 }
 
-static int write_frame(const struct gpu *gpu, struct frame *frame, bool over, struct batch *batch)
+static int write_frame(struct gpu *gpu, struct frame *frame, bool over, struct batch *batch)
 {
 	bool closed = gpu->any_closed && frame->frame <= gpu->last_closed;
 	size_t i;
@@ -520,6 +521,8 @@ static int write_frame(const struct gpu *gpu, struct frame *frame, bool over, st
 		struct frame_queue *fq = &frame->queues.at[i];
 		bool final = over || (closed && submissions_waiting(fq) == 0);
 
+		if (over)
+			gpu->missing += results_missing(fq);
 		if (!fq->dirty && fq->said_final == final)
 			continue;
 		r = write_frame_queue(gpu, frame->frame, fq, final, batch);
@@ -549,4 +552,12 @@ int gpu_flush(struct gpu *gpu, struct batch *batch, bool all)
 	if (r == 0)
 		gpu->retired = 0;
 	return r;
+}
+
+uint64_t gpu_take_missing(struct gpu *gpu)
+{
+	uint64_t missing = gpu->missing;
+
+	gpu->missing = 0;
+	return missing;
 }

@@ -45,5 +45,8 @@ bool gpu_frame_pending(const struct gpu *gpu, uint64_t frame);
 /* Appends gpu_span_row and frame_gpu_row for what is new. all: the session ends; nothing stays
  * pending. */
 int gpu_flush(struct gpu *gpu, struct batch *batch, bool all);
+/* Results of frames written for the last time that never came, since it was asked last. For
+ * REPAIR_GPU_MISSING. */
+uint64_t gpu_take_missing(struct gpu *gpu);
 
 #endif

@@ -51,11 +51,10 @@ static void apply_gpu(struct history_frame *f, const struct frame_gpu_row *gpu, 
 		f->row.flags |= FRAME_GPU_PENDING;
 	else if (gpu->missing > 0)
 		f->row.flags |= FRAME_GPU_INCOMPLETE;
-	if (gpu->spans > 0)
-		f->gpu_ns = MAX(f->gpu_ns, gpu->span_ns);
+	f->gpu_ns = MAX(f->gpu_ns, gpu->span_ns);
 }
 
-/* Rows come by frame, as the frames do. */
+/* Rows come by frame, as the frames do. A frame of which results are missing has no figure. */
 static int read_gpus(struct history *h, uint64_t session, struct history_frames *frames)
 {
 	size_t count = frames->frames.count, at = 0;
@@ -81,7 +80,7 @@ static int read_gpus(struct history *h, uint64_t session, struct history_frames 
 		last = gpu.frame;
 	}
 	for (at = 0; at < count; at++)
-		if (f[at].row.flags & FRAME_GPU_PENDING)
+		if (f[at].row.flags & (FRAME_GPU_PENDING | FRAME_GPU_INCOMPLETE))
 			f[at].gpu_ns = NS_UNKNOWN;
 	return r;
 }

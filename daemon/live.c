@@ -589,6 +589,7 @@ int live_flush(struct live *s)
 		r = finish_all(s);
 	if (r == 0)
 		r = gpu_flush(s->gpu, s->batch, s->state != SESSION_LIVE);
+	s->repaired[REPAIR_GPU_MISSING] += gpu_take_missing(s->gpu);
 	if (r == 0)
 		r = put_ledgers(s);
 	if (r == 0)

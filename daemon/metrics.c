@@ -45,6 +45,8 @@ static void sessions(struct json *out, const struct api_totals *t)
 	count(out, "fprof_refused_total", "What games could not record.", t->refused);
 	count(out, "fprof_gpu_queries_dropped_total", "GPU results lost or impossible.",
 	      t->gpu_dropped);
+	count(out, "fprof_gpu_results_missing_total", "GPU results that never came.",
+	      t->gpu_missing);
 	count(out, "fprof_malformed_scopes_total", "Zones that had to be repaired.",
 	      t->malformed_scopes);
 }

@@ -105,7 +105,7 @@ void rows_frame(struct sql_row *r, struct frame_row *ret)
 	ret->t1 = row_int(r);
 	ret->begin_ns = row_int(r);
 	ret->end_ns = row_int(r);
-	ret->cpu_ns = row_int(r);
+	ret->cpu_ns = row_int_or(r, NS_UNKNOWN);
 	ret->wait_gpu_ns = row_int_or(r, NS_UNKNOWN);
 	ret->wait_present_ns = row_int_or(r, NS_UNKNOWN);
 	ret->wait_cap_ns = row_int_or(r, NS_UNKNOWN);
@@ -150,8 +150,8 @@ void rows_gpu(struct sql_row *r, struct frame_gpu_row *ret)
 	ret->session = row_uint(r);
 	ret->frame = row_uint(r);
 	ret->track = row_u32(r);
-	ret->span_ns = row_int(r);
-	ret->busy_ns = row_int(r);
+	ret->span_ns = row_int_or(r, NS_UNKNOWN);
+	ret->busy_ns = row_int_or(r, NS_UNKNOWN);
 	ret->spans = row_u32(r);
 	ret->missing = row_u32(r);
 	ret->final = row_int(r) != 0;

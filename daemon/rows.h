@@ -23,6 +23,7 @@ void rows_session(struct sql_row *r, struct session_row *ret);
 	"t.discarded_not_recording, t.discarded_foreign_mark, t.unbalanced_ends, t.stray_ends, " \
 	"t.truncated_zones, t.too_deep_zones, t.foreign_marks, t.times_backwards, "              \
 	"t.late_events, t.gpu_dropped, t.counters_refused, t.clock_steps, t.heads_backwards, "   \
+	"t.gpu_missing, "                                                                        \
 	"t.refused_threads, t.refused_markers, t.refused_names, t.refused_truncated, "           \
 	"t.refused_events, t.refused_arguments, t.refused_6, t.refused_7, "                      \
 	"t.ring_fill_permille, t.fault"

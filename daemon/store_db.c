@@ -22,15 +22,49 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define APPLICATION_ID 0x6670726f /* "fpro" */
 #define ASIDE_KEEP     2
+
+#define FRAME_COLUMNS                                                                        \
+	"session, stream, frame, engine_id, t0, t1, begin_ns, end_ns, cpu_ns, wait_gpu_ns, " \
+	"wait_present_ns, wait_cap_ns, events, lost_events, flags, track"
+
+/* Version 3: what is not known is NULL in every column. A column is made nullable by copying. */
+static const char nullable[] =
+	"ALTER TABLE session_totals ADD COLUMN gpu_missing INTEGER NOT NULL DEFAULT 0;"
+	"DROP VIEW frame_times;"
+	"ALTER TABLE frames RENAME TO frames_2;"
+	"CREATE TABLE frames (session INTEGER NOT NULL, stream INTEGER NOT NULL, "
+	"frame INTEGER NOT NULL, engine_id INTEGER, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL, "
+	"begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, cpu_ns INTEGER, wait_gpu_ns INTEGER, "
+	"wait_present_ns INTEGER, wait_cap_ns INTEGER, events INTEGER NOT NULL, "
+	"lost_events INTEGER NOT NULL, flags INTEGER NOT NULL, track INTEGER NOT NULL, "
+	"wall_ns INTEGER NOT NULL AS (end_ns - begin_ns) VIRTUAL, "
+	"PRIMARY KEY (session, stream, frame)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO frames (" FRAME_COLUMNS ") SELECT " FRAME_COLUMNS " FROM frames_2;"
+	"DROP TABLE frames_2;"
+	"UPDATE frames SET cpu_ns = NULL WHERE cpu_ns = -9223372036854775808;"
+	"ALTER TABLE frame_gpus RENAME TO frame_gpus_2;"
+	"CREATE TABLE frame_gpus (session INTEGER NOT NULL, frame INTEGER NOT NULL, "
+	"track INTEGER NOT NULL, span_ns INTEGER, busy_ns INTEGER, spans INTEGER NOT NULL, "
+	"missing INTEGER NOT NULL, final INTEGER NOT NULL, "
+	"PRIMARY KEY (session, frame, track)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO frame_gpus SELECT session, frame, track, iif(spans > 0, span_ns, NULL), "
+	"iif(spans > 0, busy_ns, NULL), spans, missing, final FROM frame_gpus_2;"
+	"DROP TABLE frame_gpus_2;"
+	"CREATE VIEW frame_times AS SELECT f.session, f.frame, f.begin_ns, f.wall_ns, f.cpu_ns, "
+	"(SELECT CASE WHEN min(g.final) = 1 AND max(g.missing) = 0 THEN max(g.span_ns) END "
+	"FROM frame_gpus g WHERE g.session = f.session AND g.frame = f.frame) AS gpu_ns, "
+	"f.wait_gpu_ns, f.wait_present_ns, f.wait_cap_ns, f.events, f.lost_events, f.flags "
+	"FROM frames f WHERE f.stream = 0";
 
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
 	 "ALTER TABLE session_totals ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0;"
 	 "ALTER TABLE ledger ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0"},
+	{3, nullable},
 };
 
 struct schema schema_current(void)

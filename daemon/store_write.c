@@ -50,7 +50,8 @@ static const char *const texts[STATEMENTS] = {
 		"unbalanced_ends=?, "
 		"stray_ends=?, truncated_zones=?, too_deep_zones=?, foreign_marks=?, "
 		"times_backwards=?, late_events=?, gpu_dropped=?, counters_refused=?, "
-		"clock_steps=?, heads_backwards=?, refused_threads=?, refused_markers=?, "
+		"clock_steps=?, heads_backwards=?, gpu_missing=?, refused_threads=?, "
+		"refused_markers=?, "
 		"refused_names=?, refused_truncated=?, refused_events=?, refused_arguments=?, "
 		"refused_6=?, refused_7=?, ring_fill_permille=?, fault=? WHERE session=?",
 	[ST_TOTALS_OWN] = "UPDATE session_totals SET threads_seen=?, next_track=?, chunk_bytes=?, "
@@ -437,7 +438,7 @@ static int write_frame(struct row_writer *w, const struct frame_row *row)
 	bind_int(&b, row->t1);
 	bind_int(&b, row->begin_ns);
 	bind_int(&b, row->end_ns);
-	bind_int(&b, row->cpu_ns);
+	bind_int_or_null(&b, row->cpu_ns, NS_UNKNOWN);
 	bind_int_or_null(&b, row->wait_gpu_ns, NS_UNKNOWN);
 	bind_int_or_null(&b, row->wait_present_ns, NS_UNKNOWN);
 	bind_int_or_null(&b, row->wait_cap_ns, NS_UNKNOWN);
@@ -490,8 +491,8 @@ static int write_gpu(struct row_writer *w, const struct frame_gpu_row *row)
 	bind_uint(&b, row->session);
 	bind_uint(&b, row->frame);
 	bind_uint(&b, row->track);
-	bind_int(&b, row->span_ns);
-	bind_int(&b, row->busy_ns);
+	bind_int_or_null(&b, row->span_ns, NS_UNKNOWN);
+	bind_int_or_null(&b, row->busy_ns, NS_UNKNOWN);
 	bind_uint(&b, row->spans);
 	bind_uint(&b, row->missing);
 	bind_int(&b, row->final);

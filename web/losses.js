@@ -8,8 +8,8 @@ const INTENDED = new Set(['discarded.hook_mark', 'discarded.not_recording', 'dis
 /** Counted under refused, but something shorter was recorded. */
 const SHORTENED = 'refused.truncated';
 /** Events that are gone although they were recorded; the rest was repaired, and all of it is there. */
-const LOST = new Set(['overwritten', 'reentrant', 'repaired.gpu_dropped', 'repaired.head_backwards', 'repaired.depth_limit',
-	'repaired.counters_refused']);
+const LOST = new Set(['overwritten', 'reentrant', 'repaired.gpu_dropped', 'repaired.gpu_missing',
+	'repaired.head_backwards', 'repaired.depth_limit', 'repaired.counters_refused']);
 
 /**
  * @typedef {object} Loss

@@ -2,9 +2,10 @@
 // The event stream: each frame once and in order, resumed where it stopped, bounded for those who are slow.
 
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { EventReader, World, until } from './world.mjs';
+import { EventReader, ROOT, World, until } from './world.mjs';
 
 const world = new World();
 
@@ -26,6 +27,37 @@ test('every frame comes once, in order, as the frames\' list has it', async () =
 	const latest = new Map(reader.events.filter((one) => one.name !== 'session').map((one) => [one.data.frame, one.data]));
 	for (const one of frames)
 		assert.deepEqual(latest.get(one.frame), { session: session.id, ...one }, `frame ${one.frame}`);
+});
+
+test('GPU results that come late complete their frame, those that never come leave it without', async () => {
+	const program = await world.compile(path.join(ROOT, 'tests/api/gpu.c'));
+	const reader = await EventReader.open(world);
+	const game = world.spawn(program, [], { stdio: ['pipe', 'pipe', 'pipe'] });
+	const told = (name, frame) => reader.of(name).map((one) => one.data).find((one) => one.frame === frame);
+	await until('both frames came', () => told('frame', 1) && told('frame', 2));
+	for (const frame of [1, 2]) {
+		assert.ok(told('frame', frame).flags.includes('gpu_pending'));
+		assert.equal(told('frame', frame).gpu_ns, null);
+	}
+	game.stdin.write('\n');
+	await until('frame 1 is complete', () => reader.of('gpu').some((one) => one.data.frame === 1 && one.data.gpu_ns !== null));
+	const late = reader.of('gpu').map((one) => one.data).findLast((one) => one.frame === 1);
+	assert.equal(late.gpu_ns, 50_000);
+	assert.ok(!late.flags.includes('gpu_pending') && !late.flags.includes('gpu_incomplete'));
+	await until('frame 2 is given up', () => reader.of('gpu').some((one) => one.data.flags.includes('gpu_incomplete')));
+	const incomplete = reader.of('gpu').map((one) => one.data).findLast((one) => one.flags.includes('gpu_incomplete'));
+	assert.equal(incomplete.frame, 2);
+	assert.equal(incomplete.gpu_ns, null);
+	assert.deepEqual(incomplete.gpu.map(({ span_ns, spans, missing, final }) => ({ span_ns, spans, missing, final })),
+		[{ span_ns: 30_000, spans: 1, missing: 1, final: true }]);
+	game.stdin.end('\n');
+	assert.equal((await game.done).code, 0);
+	const session = await world.ended(game.pid);
+	await reader.close();
+	assert.equal(session.losses.repaired.gpu_missing, 1);
+	const { losses } = await world.api('/status');
+	assert.equal(losses.gpu_missing, 1);
+	assert.match((await world.get('/metrics')).text, /^fprof_gpu_results_missing_total 1$/m);
 });
 
 test('a client that comes again gets what it missed', async () => {

@@ -278,7 +278,7 @@ static void test_each_lands_in_its_own_frame(void **state)
 	assert_int_equal(batch->gpu_spans.count, 11);
 	assert_int_equal(batch->frame_gpus.count, 12);
 	for (frame = 1; frame <= 12; frame++) {
-		int64_t ns = frame == 11 ? 0 : frame % 2 ? 500 : 10;
+		int64_t ns = frame == 11 ? NS_UNKNOWN : frame % 2 ? 500 : 10;
 
 		expect_row(&batch->frame_gpus.at[frame - 1], frame, ns, ns, frame != 11,
 			   frame == 11, frame != 11);
@@ -326,7 +326,7 @@ static void test_a_late_result_completes_its_frame(void **state)
 	gpu_submit(gpu, QUEUE, 0, 1, 1, 0);
 	for (frame = 1; frame < 1 + GPU_FRAMES_PENDING; frame++)
 		gpu_frame_closed(gpu, frame);
-	expect_one(gpu, false, 1, 0, 0, 0, 1, false);
+	expect_one(gpu, false, 1, NS_UNKNOWN, NS_UNKNOWN, 0, 1, false);
 	assert_true(put(gpu, 1, 1, 100, 150));
 	expect_one(gpu, false, 1, 50, 50, 1, 0, true);
 }
@@ -344,6 +344,27 @@ static void test_too_late_is_final_and_incomplete(void **state)
 	assert_false(put(gpu, 1, 1, 200, 250));
 	assert_false(gpu_frame_pending(gpu, 1));
 	expect_nothing(gpu);
+}
+
+/* Once nothing can change any more, and once only. */
+static void test_missing_results_are_counted(void **state)
+{
+	struct gpu *gpu = *state;
+
+	gpu_calibrate(gpu, QUEUE, 1, 1);
+	gpu_submit(gpu, QUEUE, 0, 1, 1, 0);
+	gpu_submit(gpu, QUEUE, 0, 2, 1, 0);
+	gpu_submit(gpu, QUEUE, 0, 3, 1, 0);
+	assert_true(put(gpu, 1, 2, 100, 150));
+	gpu_dropped(gpu, QUEUE, 1, 1);
+	gpu_frame_closed(gpu, 1);
+	expect_one(gpu, false, 1, 50, 50, 1, 2, false);
+	assert_int_equal(gpu_take_missing(gpu), 0);
+	gpu_frame_closed(gpu, 1 + GPU_FRAMES_PENDING);
+	expect_one(gpu, false, 1, 50, 50, 1, 2, true);
+	assert_int_equal(gpu_take_missing(gpu), 2);
+	expect_nothing(gpu);
+	assert_int_equal(gpu_take_missing(gpu), 0);
 }
 
 static void test_impossible_spans_are_dropped(void **state)
@@ -367,13 +388,13 @@ static void test_dropped_queries(void **state)
 	gpu_submit(gpu, QUEUE, 0, 1, 1, 0);
 	gpu_submit(gpu, QUEUE, 0, 2, 1, 0);
 	gpu_frame_closed(gpu, 1);
-	expect_one(gpu, false, 1, 0, 0, 0, 2, false);
+	expect_one(gpu, false, 1, NS_UNKNOWN, NS_UNKNOWN, 0, 2, false);
 	gpu_dropped(gpu, QUEUE, 1, 1);
 	assert_true(gpu_frame_pending(gpu, 1));
-	expect_one(gpu, false, 1, 0, 0, 0, 2, false);
+	expect_one(gpu, false, 1, NS_UNKNOWN, NS_UNKNOWN, 0, 2, false);
 	gpu_dropped(gpu, QUEUE, 1, 3); /* one more submission and two queries beyond */
 	assert_false(gpu_frame_pending(gpu, 1));
-	expect_one(gpu, false, 1, 0, 0, 0, 4, true);
+	expect_one(gpu, false, 1, NS_UNKNOWN, NS_UNKNOWN, 0, 4, true);
 }
 
 static void test_session_end_leaves_nothing_pending(void **state)
@@ -381,7 +402,7 @@ static void test_session_end_leaves_nothing_pending(void **state)
 	struct gpu *gpu = *state;
 
 	gpu_submit(gpu, QUEUE, 0, 1, 5, 0);
-	expect_one(gpu, true, 5, 0, 0, 0, 1, true);
+	expect_one(gpu, true, 5, NS_UNKNOWN, NS_UNKNOWN, 0, 1, true);
 	assert_false(gpu_frame_pending(gpu, 5));
 	expect_nothing(gpu);
 }
@@ -402,7 +423,7 @@ static void test_frames_that_never_come_make_room(void **state)
 	assert_true(put(gpu, 1, 1, 100, 150));
 	batch = flush(gpu, false);
 	assert_int_equal(batch->frame_gpus.count, 2);
-	expect_row(&batch->frame_gpus.at[0], UINT64_MAX, 0, 0, 0, 1, true);
+	expect_row(&batch->frame_gpus.at[0], UINT64_MAX, NS_UNKNOWN, NS_UNKNOWN, 0, 1, true);
 	expect_row(&batch->frame_gpus.at[1], 1, 50, 50, 1, 0, false);
 	batch_free(batch);
 }
@@ -424,6 +445,7 @@ int main(void)
 		T(test_two_views_in_one_frame),
 		T(test_a_late_result_completes_its_frame),
 		T(test_too_late_is_final_and_incomplete),
+		T(test_missing_results_are_counted),
 		T(test_impossible_spans_are_dropped),
 		T(test_dropped_queries),
 		T(test_session_end_leaves_nothing_pending),

@@ -745,39 +745,6 @@ static void a_session_without_frames_is_all_tail(void **state)
 	history_frame_detail_deinit(&d);
 }
 
-/* Ten chunks of a tenth of the limit each fit; the eleventh does not. */
-static void a_tail_of_many_events_is_cut(void **state)
-{
-	struct fixture *f = *state;
-	struct batch *b = first_batch(1, 1);
-	struct history_frame_detail d;
-	int i;
-
-	for (i = 0; i < 11; i++) {
-		struct maker *m = maker_new(1, 1, 0, i * 100);
-
-		make_begin(m, i * 100, 1);
-		make_end(m, i * 100 + 10);
-		make_chunk(m, b)->events = HISTORY_TAIL_EVENTS / 10;
-		if (i == 9) {
-			submit(f, b);
-			detail_of(f, HISTORY_TAIL, &d);
-			assert_int_equal(d.zones.count, 10);
-			assert_int_equal(d.frame.row.events, HISTORY_TAIL_EVENTS);
-			assert_false(d.truncated);
-			history_frame_detail_deinit(&d);
-			b = must(batch_new());
-		}
-	}
-	submit(f, b);
-	detail_of(f, HISTORY_TAIL, &d);
-	assert_int_equal(d.zones.count, 10);
-	assert_int_equal(d.frame.row.begin_ns, 10);
-	assert_int_equal(d.frame.row.events, HISTORY_TAIL_EVENTS);
-	assert_true(d.truncated);
-	history_frame_detail_deinit(&d);
-}
-
 static void open_zones_of_lanes_nest_by_time(void **state)
 {
 	struct fixture *f = *state;
@@ -825,11 +792,11 @@ static void counters_and_gpu_are_with_their_frame(void **state)
 
 	b = must(batch_new());
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 9, 50, 40, 1, 0, true});
-	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 10, 70, 70, 3, 2, true});
+	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 10, 70, 70, 3, 0, true});
 	submit(f, b);
 	detail_of(f, 2, &d);
 	assert_int_equal(d.frame.gpu_ns, 70);
-	assert_int_equal(d.frame.row.flags, FRAME_GPU_INCOMPLETE);
+	assert_int_equal(d.frame.row.flags, 0);
 	assert_int_equal(d.gpus.count, 2);
 	assert_int_equal(d.gpus.at[0].busy_ns, 40);
 	assert_int_equal(d.gpu_spans.count, 1);
@@ -847,6 +814,63 @@ static void counters_and_gpu_are_with_their_frame(void **state)
 	assert_int_equal(d.counters.count + d.gpu_spans.count + d.gpus.count, 0);
 	assert_int_equal(d.frame.gpu_ns, NS_UNKNOWN);
 	history_frame_detail_deinit(&d);
+}
+
+/* A frame of which results are missing has no figure, neither here nor in the view; its queues have
+ * theirs. */
+static void an_incomplete_frame_has_no_gpu_time(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct history_frames frames;
+
+	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 1, 9, 50, 40, 1, 0, true});
+	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 9, 50, 40, 1, 0, true});
+	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 10, 70, 70, 3, 2, true});
+	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 3, 9, NS_UNKNOWN, NS_UNKNOWN, 0, 1, true});
+	submit(f, b);
+	assert_int_equal(history_frames(f->history, 1, NULL, 1, 3, &frames), 0);
+	assert_int_equal(frames.frames.at[0].gpu_ns, 50);
+	assert_int_equal(frames.frames.at[0].row.flags & FRAME_GPU_INCOMPLETE, 0);
+	assert_int_equal(frames.frames.at[1].gpu_ns, NS_UNKNOWN);
+	assert_int_equal(frames.frames.at[1].row.flags & FRAME_GPU_INCOMPLETE,
+			 FRAME_GPU_INCOMPLETE);
+	assert_int_equal(frames.frames.at[2].gpu_ns, NS_UNKNOWN);
+	assert_int_equal(frames.gpus.count, 4);
+	assert_int_equal(frames.gpus.at[2].gpu.span_ns, 70);
+	assert_int_equal(frames.gpus.at[3].gpu.span_ns, NS_UNKNOWN);
+	assert_int_equal(frames.gpus.at[3].gpu.busy_ns, NS_UNKNOWN);
+	history_frames_deinit(&frames);
+	assert_int_equal(ask(f->history_db, "SELECT gpu_ns FROM frame_times WHERE frame = 1"), 50);
+	assert_int_equal(
+		ask(f->history_db, "SELECT count(*) FROM frame_times WHERE gpu_ns IS NULL"), 2);
+	assert_int_equal(ask(f->history_db, "SELECT span_ns IS NULL AND busy_ns IS NULL "
+					    "FROM frame_gpus WHERE frame = 3"),
+			 1);
+}
+
+/* What is not known is NULL in the database, so that its functions leave it out. */
+static void unknown_times_are_null(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct history_frames frames;
+
+	b->frames.at[0].cpu_ns = 7;
+	b->frames.at[1].cpu_ns = b->frames.at[1].wait_gpu_ns = NS_UNKNOWN;
+	b->frames.at[1].wait_present_ns = b->frames.at[1].wait_cap_ns = NS_UNKNOWN;
+	b->frames.at[2].cpu_ns = 9;
+	submit(f, b);
+	assert_int_equal(ask(f->history_db, "SELECT sum(cpu_ns) FROM frame_times"), 16);
+	assert_int_equal(ask(f->history_db,
+			     "SELECT coalesce(cpu_ns, wait_gpu_ns, wait_present_ns, wait_cap_ns) "
+			     "IS NULL FROM frames WHERE frame = 2"),
+			 1);
+	assert_int_equal(history_frames(f->history, 1, NULL, 1, 3, &frames), 0);
+	assert_int_equal(frames.frames.at[0].row.cpu_ns, 7);
+	assert_int_equal(frames.frames.at[1].row.cpu_ns, NS_UNKNOWN);
+	assert_int_equal(frames.frames.at[1].row.wait_cap_ns, NS_UNKNOWN);
+	history_frames_deinit(&frames);
 }
 
 static void evicted_frames_say_so(void **state)
@@ -1065,9 +1089,10 @@ int main(void)
 		TEST(the_tail_is_what_follows_the_last_frame),
 		TEST(a_tail_may_be_empty),
 		TEST(a_session_without_frames_is_all_tail),
-		TEST(a_tail_of_many_events_is_cut),
 		TEST(open_zones_of_lanes_nest_by_time),
 		TEST(counters_and_gpu_are_with_their_frame),
+		TEST(an_incomplete_frame_has_no_gpu_time),
+		TEST(unknown_times_are_null),
 		TEST(evicted_frames_say_so),
 		TEST(streams_have_their_own_frames),
 		TEST(the_slowest_is_no_startup_frame),

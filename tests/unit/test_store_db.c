@@ -88,6 +88,7 @@ static void a_database_of_version_1_goes_on(void **state)
 	(void)state;
 	assert_int_equal(schema_apply(db, &now), 0);
 	assert_int_equal(sql_exec(db,
+				  "ALTER TABLE session_totals DROP COLUMN gpu_missing;"
 				  "ALTER TABLE session_totals DROP COLUMN end_unknown;"
 				  "ALTER TABLE session_totals DROP COLUMN discarded_foreign_mark;"
 				  "ALTER TABLE ledger DROP COLUMN discarded_foreign_mark;"
@@ -95,11 +96,45 @@ static void a_database_of_version_1_goes_on(void **state)
 				  "PRAGMA user_version=1"),
 			 0);
 	assert_int_equal(schema_apply(db, &now), 0);
-	assert_int_equal(answer(db, "PRAGMA user_version"), 2);
+	assert_int_equal(answer(db, "PRAGMA user_version"), 3);
 	assert_int_equal(answer(db, "SELECT end_unknown + discarded_foreign_mark "
 				    "FROM session_totals WHERE session = 7"),
 			 0);
 	assert_int_equal(answer(db, "SELECT count(discarded_foreign_mark) FROM ledger"), 0);
+	sqlite3_close(db);
+}
+
+/* Where version 2 had numbers for what is not known. */
+static void a_database_of_version_2_gets_its_nulls(void **state)
+{
+	struct schema now = schema_current();
+	sqlite3 *db = open_empty();
+
+	(void)state;
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(
+		sql_exec(db, "ALTER TABLE session_totals DROP COLUMN gpu_missing;"
+			     "INSERT INTO frames VALUES (1,0,1,NULL,0,9,0,9,-9223372036854775808,"
+			     "NULL,NULL,NULL,0,0,0,1), (1,0,2,5,9,20,9,20,8,1,2,3,4,5,6,7);"
+			     "INSERT INTO frame_gpus VALUES (1,1,1,0,0,0,1,1), (1,2,1,7,6,2,0,1);"
+			     "PRAGMA user_version=2"),
+		0);
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(answer(db, "PRAGMA user_version"), 3);
+	assert_int_equal(answer(db, "SELECT cpu_ns IS NULL AND gpu_ns IS NULL AND wall_ns = 9 "
+				    "FROM frame_times WHERE frame = 1"),
+			 1);
+	assert_int_equal(answer(db, "SELECT cpu_ns = 8 AND gpu_ns = 7 AND wait_cap_ns = 3 AND "
+				    "flags = 6 FROM frame_times WHERE frame = 2"),
+			 1);
+	assert_int_equal(answer(db, "SELECT span_ns IS NULL AND missing = 1 FROM frame_gpus "
+				    "WHERE frame = 1"),
+			 1);
+	assert_int_equal(sql_exec(db,
+				  "INSERT INTO frames (session, stream, frame, t0, t1, begin_ns,"
+				  "end_ns, events, lost_events, flags, track) "
+				  "VALUES (1,0,3,0,0,0,0,0,0,0,0)"),
+			 0);
 	sqlite3_close(db);
 }
 
@@ -183,6 +218,7 @@ int main(void)
 		cmocka_unit_test(a_step_that_fails_leaves_the_version_before),
 		cmocka_unit_test(newer_and_foreign_databases_are_refused),
 		cmocka_unit_test(a_database_of_version_1_goes_on),
+		cmocka_unit_test(a_database_of_version_2_gets_its_nulls),
 		cmocka_unit_test(rows_are_copied_with_generated_columns),
 		cmocka_unit_test(pages_are_copied_with_what_is_in_the_wal),
 		cmocka_unit_test(readers_cannot_write),
