@@ -152,11 +152,11 @@ describe('kill -9', () => {
 	test('of the game, at 8 moments', async () => {
 		for (let round = 0; round < 8; round++) {
 			const game = world.game(['--frames', '0', '--cap', '--zones', '2000']);
-			await sleep(30 + 400 * draw.next().value);
+			await world.live(game.pid, 0);
+			await sleep(400 * draw.next().value);
 			game.kill('SIGKILL');
 			await game.done;
-			const session = await until('the killed game is known, or never came to record', async () =>
-				(await world.api('/sessions')).sessions.find((one) => one.pid === game.pid && one.state !== 'live'));
+			const session = await world.ended(game.pid);
 			assert.equal(session.state, 'crashed');
 			assert.match(session.end_reason, /SIGKILL/);
 			balanced(session);
