@@ -116,13 +116,27 @@ static void read_exe(int32_t pid, struct process_facts *facts, struct json *miss
 		unknown(missing, "build_id", r);
 }
 
+/* What follows the last slash; NULL where nothing does. */
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *name = slash ? slash + 1 : path;
+
+	return name && *name ? name : NULL;
+}
+
+/* As it was called: the file of a program may have another name (glxgears is a link to
+ * glxgears.x86_64-linux-gnu). A shell that logs in is called "-sh". */
 static void read_name(int32_t pid, struct process_facts *facts)
 {
-	const char *slash = facts->exe ? strrchr(facts->exe, '/') : NULL;
-	char comm[64];
+	char argv0[NAME_MAX + 1], comm[64];
+	long n = procfs_read(argv0, sizeof(argv0), "/proc/%d/cmdline", pid);
+	const char *name = n > 0 && strlen(argv0) < NAME_MAX ? base_name(argv0) : NULL;
 
-	if (slash && slash[1]) {
-		facts->name = utf8_dup(slash + 1);
+	if (!name || *name == '-')
+		name = base_name(facts->exe);
+	if (name) {
+		facts->name = utf8_dup(name);
 		return;
 	}
 	if (procfs_read(comm, sizeof(comm), "/proc/%d/comm", pid) <= 0)

@@ -53,6 +53,47 @@ static void test_own_facts(void **state)
 	process_facts_deinit(&facts);
 }
 
+/* The name of a process that runs cat as argv0. */
+static void expect_name(const char *argv0, const char *name)
+{
+	struct process_facts facts;
+	int out[2], in[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execl("/bin/cat", argv0, (char *)NULL);
+		_exit(1);
+	}
+	/* what cat gives back it has read: it runs */
+	assert_int_equal(write(in[1], "x", 1), 1);
+	assert_int_equal(read(out[0], &byte, 1), 1);
+	assert_int_equal(process_facts_read(pid, &facts), 0);
+	assert_string_equal(facts.name, name);
+	process_facts_deinit(&facts);
+	close(in[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(in[0]);
+	close(out[0]);
+	close(out[1]);
+}
+
+static void test_a_process_is_named_as_it_was_called(void **state)
+{
+	(void)state;
+	expect_name("glxgears", "glxgears");
+	expect_name("./games/of mine", "of mine");
+	expect_name("", "cat");
+	expect_name("-sh", "cat");
+	expect_name("/usr/bin/-sh", "cat");
+	expect_name("//", "cat");
+}
+
 static void test_a_process_that_is_gone_says_why(void **state)
 {
 	struct process_facts facts;
@@ -451,6 +492,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_facts),
+		cmocka_unit_test(test_a_process_is_named_as_it_was_called),
 		cmocka_unit_test(test_a_process_that_is_gone_says_why),
 		cmocka_unit_test(test_stat_of_a_hostile_name),
 		cmocka_unit_test(test_boot_id),
