@@ -25,7 +25,8 @@
 enum { EXIT_USAGE = 2, EXIT_CONFIG = 78 };
 
 /* Paths of sockets, the longest that the kernel takes. */
-#define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+#define SOCKET_PATH_MAX	    (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+#define SESSION_MIB_DEFAULT 128u
 
 static const char usage[] =
 	"Usage: fprofd [OPTION]...\n"
@@ -325,12 +326,22 @@ static void set_defaults(struct config *config)
 		.http_port = 7600,
 		.history_frames = 600,
 		.history_mib = 128,
-		.history_session_mib = 128,
 		.ring_kib = 1024,
 		.max_counters = 4096,
 		.max_sessions = 64,
 		.memory_mib = 1024,
 	};
+}
+
+/* One session's share, where it is given, is no more than all have together. */
+static void bound_session_share(struct config *config)
+{
+	if (config->history_session_mib > config->history_mib)
+		log_warning("history_session_mib is %u, more than history_mib, using %u",
+			    config->history_session_mib, config->history_mib);
+	if (!config->history_session_mib)
+		config->history_session_mib = SESSION_MIB_DEFAULT;
+	config->history_session_mib = MIN(config->history_session_mib, config->history_mib);
 }
 
 int config_load(int argc, char **argv, struct config *ret_config, int *ret_exit)
@@ -358,6 +369,7 @@ int config_load(int argc, char **argv, struct config *ret_config, int *ret_exit)
 		config_free(&config);
 		return -EINVAL;
 	}
+	bound_session_share(&config);
 	*ret_exit = 0;
 	*ret_config = config;
 	return 0;

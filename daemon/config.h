@@ -23,7 +23,7 @@ struct config {
 	char *config_file; /* the file read, NULL: none */
 	unsigned history_frames;      /* 600; 10..100000 */
 	unsigned history_mib;	      /* 128 per daemon; 8..16384 */
-	unsigned history_session_mib; /* 128 per session; 8..16384 */
+	unsigned history_session_mib; /* 128 per session; 8..16384, history_mib at most */
 	unsigned ring_kib;	      /* 1024; a power of two, 16..65536: see docs/fprofd.conf */
 	unsigned max_counters;	      /* 4096 per session; 1..65536 */
 	unsigned max_sessions;	      /* 64 live at once; 1..1024 */

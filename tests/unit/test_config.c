@@ -149,6 +149,25 @@ static void test_defaults(void **state)
 	config_free(&config);
 }
 
+static void test_a_session_has_no_more_than_all(void **state)
+{
+	struct config config;
+	int status;
+
+	(void)state;
+	assert_int_equal(load(&config, &status, "--config", write_file("history_mib = 64\n")), 0);
+	assert_string_equal(said, "");
+	assert_int_equal(config.history_session_mib, 64);
+	config_free(&config);
+	assert_int_equal(load(&config, &status, "--config",
+			      write_file("history_session_mib = 4096\nhistory_mib = 256\n")),
+			 0);
+	assert_non_null(
+		strstr(said, "history_session_mib is 4096, more than history_mib, using 256"));
+	assert_int_equal(config.history_session_mib, 256);
+	config_free(&config);
+}
+
 static void test_every_key_is_read(void **state)
 {
 	struct config config;
@@ -451,6 +470,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_defaults),
 		T(test_every_key_is_read),
+		T(test_a_session_has_no_more_than_all),
 		T(test_options_win_over_the_file),
 		T(test_default_file_is_found),
 		T(test_unknown_key_warns_with_its_line),
