@@ -745,6 +745,39 @@ static void a_session_without_frames_is_all_tail(void **state)
 	history_frame_detail_deinit(&d);
 }
 
+/* Ten chunks of a tenth of the limit each fit; the eleventh does not. */
+static void a_tail_of_many_events_is_cut(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	struct history_frame_detail d;
+	int i;
+
+	for (i = 0; i < 11; i++) {
+		struct maker *m = maker_new(1, 1, 0, i * 100);
+
+		make_begin(m, i * 100, 1);
+		make_end(m, i * 100 + 10);
+		make_chunk(m, b)->events = HISTORY_TAIL_EVENTS / 10;
+		if (i == 9) {
+			submit(f, b);
+			detail_of(f, HISTORY_TAIL, &d);
+			assert_int_equal(d.zones.count, 10);
+			assert_int_equal(d.frame.row.events, HISTORY_TAIL_EVENTS);
+			assert_false(d.truncated);
+			history_frame_detail_deinit(&d);
+			b = must(batch_new());
+		}
+	}
+	submit(f, b);
+	detail_of(f, HISTORY_TAIL, &d);
+	assert_int_equal(d.zones.count, 10);
+	assert_int_equal(d.frame.row.begin_ns, 10);
+	assert_int_equal(d.frame.row.events, HISTORY_TAIL_EVENTS);
+	assert_true(d.truncated);
+	history_frame_detail_deinit(&d);
+}
+
 static void open_zones_of_lanes_nest_by_time(void **state)
 {
 	struct fixture *f = *state;
@@ -1089,6 +1122,7 @@ int main(void)
 		TEST(the_tail_is_what_follows_the_last_frame),
 		TEST(a_tail_may_be_empty),
 		TEST(a_session_without_frames_is_all_tail),
+		TEST(a_tail_of_many_events_is_cut),
 		TEST(open_zones_of_lanes_nest_by_time),
 		TEST(counters_and_gpu_are_with_their_frame),
 		TEST(an_incomplete_frame_has_no_gpu_time),
