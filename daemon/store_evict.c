@@ -406,21 +406,48 @@ static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *to
 	return 0;
 }
 
-static struct stored_session *oldest_ended(const struct evictor *e, size_t *ret_count)
+static bool has_frames(const struct stored_session *s)
 {
-	struct stored_session *oldest = NULL;
+	size_t i;
+
+	for (i = 0; i < s->streams.count; i++)
+		if (s->streams.at[i].last_frame > 0)
+			return true;
+	return false;
+}
+
+static size_t ended_of(const struct evictor *e, uint32_t uid)
+{
 	size_t i, count = 0;
 
+	for (i = 0; i < e->sessions->all.count; i++)
+		count += e->sessions->all.at[i]->state != SESSION_LIVE &&
+			 e->sessions->all.at[i]->uid == uid;
+	return count;
+}
+
+/* The ended session to go next: of the user with the most of them, so that nobody's short games
+ * push another's out; those without a frame first, then the oldest. */
+static struct stored_session *next_ended(const struct evictor *e, size_t *ret_count)
+{
+	struct stored_session *found = NULL;
+	size_t i, count, most = 0;
+
+	*ret_count = 0;
 	for (i = 0; i < e->sessions->all.count; i++) {
 		struct stored_session *s = e->sessions->all.at[i];
 
 		if (s->state == SESSION_LIVE)
 			continue;
-		if (count++ == 0)
-			oldest = s;
+		++*ret_count;
+		count = ended_of(e, s->uid);
+		if (found && (count < most ||
+			      (count == most && (has_frames(s) || !has_frames(found)))))
+			continue;
+		found = s;
+		most = count;
 	}
-	*ret_count = count;
-	return oldest;
+	return found;
 }
 
 static struct stored_session *largest(const struct evictor *e)
@@ -438,7 +465,7 @@ static struct stored_session *largest(const struct evictor *e)
 static int evict_some(struct evictor *e, uint64_t bytes, struct evict_totals *totals)
 {
 	size_t ended, sessions = e->sessions->all.count;
-	struct stored_session *victim = oldest_ended(e, &ended);
+	struct stored_session *victim = next_ended(e, &ended);
 	int r;
 
 	if (victim && sessions > 1) {
@@ -487,7 +514,7 @@ int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
 		if (r >= 0)
 			r = evict_frame_rows(evictor, s, rows);
 	}
-	while (r == 0 && (s = oldest_ended(evictor, &ended)) && ended > EVICT_ENDED_SESSIONS)
+	while (r == 0 && (s = next_ended(evictor, &ended)) && ended > EVICT_ENDED_SESSIONS)
 		r = evict_session(evictor, s->id, totals);
 	return r < 0 ? r : evictor_make_room(evictor, limits, 0, totals);
 }

@@ -136,6 +136,7 @@ int stored_session_keep_row(struct stored_session *session, const struct session
 	}
 	session_row_deinit(&session->row);
 	session->row = copy;
+	session->uid = row->uid;
 	session->has_row = true;
 	return 0;
 }
@@ -167,8 +168,9 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int r = sql_prepare(db,
-			    "SELECT session, state, threads_seen, next_track, chunk_bytes, "
-			    "evicted_before_ticks FROM session_totals",
+			    "SELECT t.session, t.state, threads_seen, next_track, chunk_bytes, "
+			    "evicted_before_ticks, uid FROM session_totals t "
+			    "JOIN sessions s ON s.id = t.session",
 			    &stmt);
 
 	while (r == 0 && (r = sql_step(stmt)) == 1) {
@@ -183,6 +185,7 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 		s->next_track = row_u32(&row);
 		s->chunk_bytes = row_uint(&row);
 		s->evicted_before = row_int_or(&row, INT64_MIN);
+		s->uid = row_u32(&row);
 		r = 0;
 	}
 	return r;

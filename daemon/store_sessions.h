@@ -28,6 +28,7 @@ struct kept_chunk {
 
 struct stored_session {
 	uint64_t id;
+	uint32_t uid;
 	enum session_state state;
 	bool stored;	      /* the database has it */
 	bool touched;	      /* by the transaction in progress */

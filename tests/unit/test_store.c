@@ -328,6 +328,33 @@ static void at_most_64_ended_sessions_stay(void **state)
 	assert_int_equal(ask(f->history_db, "SELECT min(id) FROM sessions"), 7);
 }
 
+/* The others' are short: 30 users with one each, then 70 of one user, of which one has a frame. */
+static void one_users_short_sessions_push_out_no_other_users(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	fixture_open(f);
+	for (id = 1; id <= 100; id++) {
+		struct batch *b = first_batch(id, (int32_t)id);
+
+		if (id > 30)
+			b->sessions.at[0].uid = 4000;
+		if (id == 31)
+			add_frame(b, id, 0, 1, 0, 100);
+		end(b, id);
+		submit(f, b);
+		if (id == 60) { /* what it knows of users must come back */
+			fixture_close(f);
+			fixture_open(f);
+		}
+	}
+	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 64);
+	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions WHERE uid != 4000"), 30);
+	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions WHERE id = 31"), 1);
+	assert_int_equal(ask(f->history_db, "SELECT min(id) FROM sessions WHERE id > 31"), 68);
+}
+
 /* Rows for a session that nobody opened, or that was evicted, are refused and counted. */
 static void rows_of_unknown_sessions_are_counted(void **state)
 {
@@ -561,6 +588,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_session_has_its_own_bound, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_sessions_go_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(at_most_64_ended_sessions_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_users_short_sessions_push_out_no_other_users,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(rows_of_unknown_sessions_are_counted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_session_is_resumed_where_it_was, setup, teardown),
