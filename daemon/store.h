@@ -72,9 +72,9 @@ void store_end_stale(struct store *store, uint64_t session, enum session_state s
 enum store_place { STORE_ON_DISK = 0, STORE_IN_MEMORY = 1 };
 struct store_health {
 	enum store_place history;
-	char history_reason[160]; /* "" or why it is in memory, or was begun anew */
+	char history_reason[320]; /* "" or why it is in memory, or was begun anew */
 	bool state_ok;
-	char state_reason[160];
+	char state_reason[320];
 	uint64_t used_bytes; /* history, WAL included */
 	uint64_t budget_bytes;
 	uint64_t commits, commit_ns_total, queued_bytes;

@@ -23,7 +23,7 @@ struct store_history_place {
 	uint64_t generation; /* changes when the database moves */
 	char path[DB_PATH_MAX];
 	bool is_uri;
-	char reason[160];
+	char reason[320];
 };
 
 struct store_history {

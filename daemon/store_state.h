@@ -19,7 +19,7 @@ struct store_state {
 	char dir[DB_PATH_MAX - 64], path[DB_PATH_MAX - 32];
 	uint64_t next_id, reserved; /* ids below reserved may be given without a write */
 	bool ok;
-	char reason[160]; /* why not, or what happened to the old one */
+	char reason[320]; /* why not, or what happened to the old one */
 };
 
 /* newest_id: of the history. Failing to open is no error: ok and reason say so. -ENAMETOOLONG. */
