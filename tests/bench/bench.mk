@@ -4,9 +4,9 @@
 
 BENCH_GAME = $(COMPILE) -std=c11 -o $@ examples/game.c
 
-benches: $(B)/tests/bench/bench_zone $(B)/tests/bench/bench_drain $(B)/tests/bench/game_zones $(B)/tests/bench/game_off
+benches: $(addprefix $(B)/tests/bench/,bench_zone bench_rate bench_drain game_zones game_off)
 
-$(B)/tests/bench/bench_zone: tests/bench/bench_zone.c $(B)/libfprof.so
+$(B)/tests/bench/bench_zone $(B)/tests/bench/bench_rate: $(B)/tests/bench/%: tests/bench/%.c $(B)/libfprof.so
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
 	$(Q)$(COMPILE) -o $@ $< -L$(B) -lfprof -Wl,-rpath,$(abspath $(B)) $(LDFLAGS) -lpthread -lm

@@ -5,7 +5,9 @@
  * Rings in memory are filled by the recording path's own writer (not timed), then swept as the
  * daemon does. Stages: copy (ring to buffer), parse (words to columns, copy included), pack (LZ4),
  * all (the drain and the store's thread together, CPU time of both, into a real database in DIR).
- * Usage: bench_drain [DIR [ROUNDS]]
+ * Each is the median of SAMPLES, with the least and the most. In the store "pack" is what the stage
+ * by itself took; the rest of its thread's CPU time is SQLite's.
+ * Usage: bench_drain [DIR]
  */
 #include "daemon/live.h"
 #include "daemon/store.h"
@@ -14,6 +16,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,6 +29,8 @@
 #define MARKERS	   64u
 #define RING_WORDS (128u * 1024)
 #define STRINGS	   4096u
+#define SAMPLES	   11
+#define FILLS	   5 /* of the rings, in a sample */
 
 /* How a game's time looks. */
 struct profile {
@@ -39,6 +44,13 @@ static const struct profile profiles[] = {
 	{"gaps of 20-100 ns", 126, 0.67, 20000},
 	{"gaps of 100-1000 ticks", 550, 0.82, 5000},
 	{"60 fps, 4 threads, 2,000 zones a frame", 35000, -1, 500},
+	{"60 fps, 4 threads, about 500 events a frame", 140000, -1, 57},
+};
+
+/* One number of each sample. */
+struct samples {
+	double at[SAMPLES];
+	unsigned count;
 };
 
 struct game {
@@ -80,6 +92,26 @@ static double seconds(clockid_t id)
 
 	clock_gettime(id, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(struct samples *s)
+{
+	qsort(s->at, s->count, sizeof(s->at[0]), compare);
+	return s->at[s->count / 2];
+}
+
+static void print_rates(const char *name, struct samples *s)
+{
+	double m = median(s);
+
+	printf("  %-5s %7.1f M zones/s (%.1f to %.1f)\n", name, m, s->at[0], s->at[s->count - 1]);
 }
 
 static void layout(struct fprof_memory_header *h)
@@ -254,7 +286,7 @@ static void sweep(struct live *s, const struct game *g)
 	assert(r == 0);
 }
 
-static void copy_only(const struct game *g, struct ring_reader *readers, uint64_t *buf)
+static void copy_only(struct ring_reader *readers, uint64_t *buf)
 {
 	uint64_t pos;
 	size_t count;
@@ -265,15 +297,21 @@ static void copy_only(const struct game *g, struct ring_reader *readers, uint64_
 			       RING_OK &&
 		       count > 0)
 			readers[i].tail = pos + count;
-	(void)g;
 }
 
-struct result {
-	double copy, parse, pack;
-	uint64_t zones, raw, packed;
+/* What one sample took: CPU seconds. */
+struct cost {
+	double copy, parse, pack, store;
+	uint64_t zones;
 };
 
-static void pack_all(const struct batch *batch, struct result *out)
+struct stages {
+	struct samples copy, parse, pack;
+	double pack_seconds; /* a zone, median */
+	uint64_t raw, packed;
+};
+
+static void pack_all(const struct batch *batch, struct stages *out)
 {
 	static uint8_t dst[256 * 1024];
 	size_t i;
@@ -288,89 +326,154 @@ static void pack_all(const struct batch *batch, struct result *out)
 	}
 }
 
-static void run_stages(const struct profile *p, unsigned rounds)
+static void push_rate(struct samples *s, uint64_t zones, double took)
 {
-	struct result out = {0};
+	s->at[s->count++] = (double)zones / took / 1e6;
+}
+
+/* Fills the rings once and takes them through the stages, one after the other. */
+static void stage_fill(const struct profile *p, struct game *g, struct ring_reader *readers,
+		       struct live *s, struct stages *out, struct cost *cost)
+{
+	uint64_t before = g->zones;
+	double t;
+
+	fill(g, p);
+	t = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	copy_only(readers, s->buf);
+	cost->copy += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
+	t = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	sweep(s, g);
+	cost->parse += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
+	t = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	pack_all(s->batch, out);
+	cost->pack += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
+	batch_free(s->batch);
+	s->batch = batch_new();
+	cost->zones += g->zones - before;
+}
+
+static void run_stages(const struct profile *p, struct stages *out)
+{
 	struct ring_reader readers[THREADS];
-	struct batch *batch = batch_new();
+	struct cost warm_up = {0};
 	struct game g;
 	struct memory *memory = make_game(&g);
-	struct live *s = make_session(memory, 1, batch);
-	unsigned i, round;
-	double t;
+	struct live *s = make_session(memory, 1, batch_new());
+	unsigned i, j;
 
 	for (i = 0; i < THREADS; i++)
 		ring_reader_init(&readers[i], &memory->view, i, 0);
-	for (round = 0; round < rounds; round++) {
-		fill(&g, p);
-		t = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		copy_only(&g, readers, s->buf);
-		out.copy += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
-		t = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		sweep(s, &g);
-		out.parse += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
-		t = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		pack_all(batch, &out);
-		out.pack += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
-		batch_free(batch);
-		s->batch = batch = batch_new();
+	stage_fill(p, &g, readers, s, out, &warm_up);
+	for (i = 0; i < SAMPLES; i++) {
+		struct cost cost = {0};
+
+		for (j = 0; j < FILLS; j++)
+			stage_fill(p, &g, readers, s, out, &cost);
+		push_rate(&out->copy, cost.zones, cost.copy);
+		push_rate(&out->parse, cost.zones, cost.parse);
+		push_rate(&out->pack, cost.zones, cost.pack);
 	}
 	assert(s->last_update.overwritten == 0);
-	printf("%s\n  copy  %7.1f M zones/s\n  parse %7.1f M zones/s\n  pack  %7.1f M zones/s\n",
-	       p->name, (double)g.zones / out.copy / 1e6, (double)g.zones / out.parse / 1e6,
-	       (double)g.zones / out.pack / 1e6);
-	printf("  %.2f bytes a zone raw, %.2f packed\n", (double)out.raw / (double)g.zones,
-	       (double)out.packed / (double)g.zones);
+	printf("%s\n", p->name);
+	print_rates("copy", &out->copy);
+	print_rates("parse", &out->parse);
+	print_rates("pack", &out->pack);
+	out->pack_seconds = 1e-6 / median(&out->pack);
+	printf("  %.2f bytes a zone raw, %.2f packed\n", (double)out->raw / (double)g.zones,
+	       (double)out->packed / (double)g.zones);
+	batch_free(s->batch);
 	live_free(s);
-	batch_free(batch);
 }
 
-static void run_store(const struct profile *p, unsigned rounds, struct config *config)
+static struct live *begin_stored(struct store *store, struct game *g)
 {
-	struct batch *batch = batch_new();
 	struct session_row row = {.pid = 1, .clock_kind = FPROF_CLOCK_TSC, .clock_hz = HZ};
-	struct store_health health;
-	struct store *store;
+	struct batch *batch = batch_new();
 	struct live *s;
-	struct game g;
-	uint64_t id;
-	double t, cpu = 0;
-	unsigned round;
-	int r = store_new(config, NULL, NULL, &store);
+	int r;
 
-	assert(r == 0);
-	id = store_next_session_id(store);
-	s = make_session(make_game(&g), id, batch);
-	row.id = id;
+	row.id = store_next_session_id(store);
+	s = make_session(make_game(g), row.id, batch);
 	row.name = strdup("bench");
 	row.boot_id = strdup("");
 	row.facts_json = strdup("{}");
 	r = VEC_PUSH(&batch->sessions, row);
 	assert(r == 0);
-	for (round = 0; round < rounds; round++) {
-		fill(&g, p);
-		t = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		sweep(s, &g);
-		store_submit(store, batch);
-		store_flush(store);
-		cpu += seconds(CLOCK_PROCESS_CPUTIME_ID) - t;
-		s->batch = batch = batch_new();
+	return s;
+}
+
+/* From the rings into the database. The store's time is that of its thread and of handing over. */
+static void store_fill(const struct profile *p, struct game *g, struct live *s, struct store *store,
+		       struct cost *cost)
+{
+	uint64_t before = g->zones;
+	double all, own;
+
+	fill(g, p);
+	all = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	own = seconds(CLOCK_THREAD_CPUTIME_ID);
+	sweep(s, g);
+	own = seconds(CLOCK_THREAD_CPUTIME_ID) - own;
+	store_submit(store, s->batch);
+	store_flush(store);
+	cost->parse += own;
+	cost->store += seconds(CLOCK_PROCESS_CPUTIME_ID) - all - own;
+	s->batch = batch_new();
+	cost->zones += g->zones - before;
+}
+
+static void print_where(const struct cost *sum, const struct stages *stages, uint64_t marks)
+{
+	double all = sum->parse + sum->store, pack = stages->pack_seconds * (double)sum->zones;
+
+	printf("        of its CPU time: copy and parse %.0f%%, the store %.0f%% (LZ4 %.0f%%, "
+	       "SQLite %.0f%%); %.1f us a frame\n",
+	       100 * sum->parse / all, 100 * sum->store / all, 100 * pack / all,
+	       100 * (sum->store - pack) / all, all / (double)marks * 1e6);
+}
+
+static void run_store(const struct profile *p, struct config *config, const struct stages *stages)
+{
+	struct cost warm_up = {0}, sum = {0};
+	struct samples rates = {0};
+	struct store_health health;
+	struct store *store;
+	struct live *s;
+	struct game g;
+	uint64_t marks;
+	unsigned i, j;
+	int r = store_new(config, NULL, NULL, &store);
+
+	assert(r == 0);
+	s = begin_stored(store, &g);
+	store_fill(p, &g, s, store, &warm_up);
+	marks = g.marks;
+	for (i = 0; i < SAMPLES; i++) {
+		struct cost cost = {0};
+
+		for (j = 0; j < FILLS; j++)
+			store_fill(p, &g, s, store, &cost);
+		push_rate(&rates, cost.zones, cost.parse + cost.store);
+		sum.parse += cost.parse;
+		sum.store += cost.store;
+		sum.zones += cost.zones;
 	}
 	store_health(store, &health);
-	printf("  all   %7.1f M zones/s into the database (%.2f bytes a zone; commits took %.0f%% "
-	       "of "
-	       "it)\n",
-	       (double)g.zones / cpu / 1e6, (double)health.stored_bytes / (double)g.zones,
-	       (double)health.commit_ns_total / 1e7 / cpu);
+	print_rates("all", &rates);
+	printf("        into the database, %.2f bytes a zone; beside it %" PRIu64 " of %" PRIu64
+	       " frames were evicted (history_frames = %u, %u MiB)\n",
+	       (double)health.stored_bytes / (double)g.zones, health.evicted_frames, g.marks,
+	       config->history_frames, config->history_mib);
+	print_where(&sum, stages, g.marks - marks);
+	batch_free(s->batch);
 	live_free(s);
-	batch_free(batch);
 	store_free(store);
 }
 
 int main(int argc, char **argv)
 {
 	char *dir = argc > 1 ? argv[1] : NULL;
-	unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 50;
 	struct config config = {
 		.history_dir = dir,
 		.state_dir = dir,
@@ -384,9 +487,11 @@ int main(int argc, char **argv)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(profiles); i++) {
-		run_stages(&profiles[i], rounds);
+		struct stages stages = {0};
+
+		run_stages(&profiles[i], &stages);
 		if (dir)
-			run_store(&profiles[i], rounds, &config);
+			run_store(&profiles[i], &config, &stages);
 	}
 	return 0;
 }

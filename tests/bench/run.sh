@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
-# section has a daemon of its own with a fresh history. BENCH=NAME runs only that section:
-# zone, drain, cpu, idle, p99, latency, memory, scene. RUNS=11: how often where runs are compared.
+# section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
+# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, memory, scene. RUNS=11:
+# how often where runs are compared.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -13,11 +14,23 @@ daemon=
 trap 'stop_daemon; rm -rf "$tmp"' EXIT
 export FPROF_SOCKET=$tmp/run/fprofd.sock
 ticks=$(getconf CLK_TCK)
+mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }')
+game_cpu=${cpus[0]}
+daemon_cpu=${cpus[1]:-${cpus[0]}}
+
+# A command where games run, and one where the daemon does.
+as_game() {
+	exec taskset -c "$game_cpu" "$@"
+}
+
+as_daemon() {
+	exec taskset -c "$daemon_cpu" "$@"
+}
 
 start_daemon() { # options...
 	rm -rf "$tmp/run" "$tmp/state"
 	mkdir -m 755 "$tmp/run" "$tmp/state"
-	"$B/fprofd" --http 127.0.0.1:0 --socket "$FPROF_SOCKET" --runtime-dir "$tmp/run" --state-dir "$tmp/state" \
+	as_daemon "$B/fprofd" --http 127.0.0.1:0 --socket "$FPROF_SOCKET" --runtime-dir "$tmp/run" --state-dir "$tmp/state" \
 		"$@" 2>"$tmp/log" &
 	daemon=$!
 	url=
@@ -69,25 +82,74 @@ section() {
 	printf '\n== %s\n' "$2"
 }
 
+bench_zone_rows() { # --bursts or --floods
+	local game
+	"$B/tests/bench/bench_zone" "$1" &
+	game=$!
+	wait "$game"
+	echo "events lost in these rows: $(ended "$game" | jq .lost_events)"
+}
+
 bench_zone() {
 	section zone "the recording path, daemon draining (bench_zone)" || return 0
 	start_daemon
-	"$B/tests/bench/bench_zone"
-	api /status | jq -r '"events lost while measuring: \(.losses.overwritten)"'
+	bench_zone_rows --bursts
+	bench_zone_rows --floods
+	stop_daemon
+}
+
+# One thread records so many zones each so many microseconds. Says whether all arrived; $rate: what it made a second.
+lossless() { # zones, period in us, ms
+	local game
+	as_game "$B/tests/bench/bench_rate" "$@" >"$tmp/rate" &
+	game=$!
+	wait "$game"
+	rate=$(cat "$tmp/rate")
+	[ "$(ended "$game" | jq .lost_events)" = 0 ]
+}
+
+# The most zones of which none is lost: a quarter more until some are, then between the two.
+most_lossless() { # first try, period in us, ms; prints it and the rate that it made
+	local good=0 bad=0 try=$1 made=0 before=0 i
+	for ((i = 0; i < 24; i++)); do
+		if lossless "$try" "$2" "$3"; then
+			good=$try made=$rate
+			[ "$bad" = 0 ] || break
+			# as fast as a thread can: more zones at a time make no more a second
+			[ "$rate" -gt $((before * 102 / 100)) ] || break
+			before=$rate
+			try=$((try * 5 / 4))
+		else
+			bad=$try
+			try=$((try * 9 / 10))
+		fi
+	done
+	echo "$good $made $bad"
+}
+
+bench_rate() {
+	section rate "what one thread can record without loss, rings of 1 MiB" || return 0
+	local good made bad
+	start_daemon
+	read -r good made bad < <(most_lossless 2000 1000 1500)
+	echo "sustained: $(awk -v r="$made" 'BEGIN { printf "%.1f", r / 1e6 }') M zones/s for 1.5 s, in bursts of $good each ms$(
+		[ "$bad" = 0 ] && echo ': as fast as a thread can' || echo "; some were lost in bursts of $bad")"
+	read -r good made bad < <(most_lossless 20000 200000 1500)
+	echo "in one burst, each 200 ms: $good zones$([ "$bad" = 0 ] || echo "; some were lost of $bad")"
 	stop_daemon
 }
 
 bench_drain() {
 	section drain "rings to database, one core (bench_drain)" || return 0
 	mkdir -p "$tmp/drain"
-	"$B/tests/bench/bench_drain" "$tmp/drain"
+	(as_daemon "$B/tests/bench/bench_drain" "$tmp/drain")
 }
 
 bench_cpu() {
 	section cpu "daemon CPU, 60 fps game, 4 threads (main, render, 2 workers; audio and streaming beside), 2,000 zones a frame" || return 0
 	local game before after i
 	start_daemon
-	"$B/game" --fps 60 --zones 2000 --frames 0 >/dev/null &
+	as_game "$B/game" --fps 60 --zones 2000 --frames 0 >/dev/null &
 	game=$!
 	sleep 2
 	for ((i = 0; i < RUNS; i++)); do
@@ -126,7 +188,7 @@ bench_p99() {
 	for ((i = 0; i < RUNS; i++)); do
 		for mode in recorded not; do
 			[ $mode = recorded ] || FPROF_SOCKET=$tmp/none
-			"$B/game" --fps 240 --frames 480 --zones 2000 | sed 's/.*p99_ms=\([0-9.]*\).*/\1/' >>"$tmp/p99.$mode"
+			(as_game "$B/game" --fps 240 --frames 480 --zones 2000) | sed 's/.*p99_ms=\([0-9.]*\).*/\1/' >>"$tmp/p99.$mode"
 			FPROF_SOCKET=$tmp/run/fprofd.sock
 		done
 	done
@@ -148,12 +210,12 @@ bench_latency() {
 	section latency "answers on loopback, 51 each, ms" || return 0
 	local game id bytes
 	start_daemon
-	"$B/game" --fps 240 --frames 660 --zones 2000 >/dev/null &
+	as_game "$B/game" --fps 240 --frames 660 --zones 2000 >/dev/null &
 	game=$!
 	wait "$game"
 	id=$(ended "$game" | jq .id)
 	echo "frames?last=600 at 2,000 zones a frame ($(api "/sessions/$id/frames?last=600" | jq '.frames | length') frames): $(latency "/api/v1/sessions/$id/frames?last=600")"
-	"$B/game" --fps 60 --frames 60 --zones 10000 >/dev/null &
+	as_game "$B/game" --fps 60 --frames 60 --zones 10000 >/dev/null &
 	game=$!
 	wait "$game"
 	id=$(ended "$game" | jq .id)
@@ -167,7 +229,7 @@ bench_memory() {
 	local game
 	echo 'history_frames = 100000' >"$tmp/conf"
 	start_daemon --config "$tmp/conf"
-	"$B/game" --fps 0 --frames 12000 --zones 8000 >/dev/null &
+	as_game "$B/game" --fps 250 --frames 4500 --zones 8000 >/dev/null &
 	game=$!
 	wait "$game"
 	ended "$game" >"$tmp/session"
@@ -187,24 +249,24 @@ scene_row() { # name, program, recorded?
 	: >"$tmp/rates"
 	start_daemon
 	[ "$3" = yes ] || export FPROF_SOCKET=$tmp/none
-	for ((i = 0; i < 3; i++)); do
+	for ((i = 0; i < RUNS; i++)); do
 		before=$(cpu_of "$daemon")
-		"$2" --fps 120 --frames 600 --zones 2000 >"$tmp/line" &
+		as_game "$2" --fps 120 --frames 300 --zones 2000 >"$tmp/line" &
 		game=$!
 		wait "$game"
 		sed 's/.*p50_ms=\([0-9.]*\).*/\1/' "$tmp/line" >>"$tmp/p50"
 		sed 's/.*p95_ms=\([0-9.]*\).*/\1/' "$tmp/line" >>"$tmp/p95"
 		sed 's/.*p99_ms=\([0-9.]*\).*/\1/' "$tmp/line" >>"$tmp/p99"
 		after=$(cpu_of "$daemon")
-		awk -v a="$before" -v b="$after" 'BEGIN { print (b - a) / 5 * 100 }' >>"$tmp/rates"
+		awk -v a="$before" -v b="$after" 'BEGIN { print (b - a) / 2.5 * 100 }' >>"$tmp/rates"
 	done
 	events=0 lost=0
 	if [ "$3" = yes ]; then
 		session=$(ended "$game")
-		events=$(jq '.ledger.produced / 5 | round' <<<"$session")
-		lost=$(jq .lost_events <<<"$session")
+		events=$(jq '.ledger.produced / 2.5 | round' <<<"$session")
+		lost=$(api /sessions | jq '[.sessions[].lost_events] | add')
 	fi
-	stored=$(api /status | jq '.history.stored_bytes / 15 | round')
+	stored=$(api /status | jq --argjson runs "$RUNS" '.history.stored_bytes / (2.5 * $runs) | round')
 	printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$1" "$(spread %.3f <"$tmp/p50")" "$(spread %.3f <"$tmp/p95")" "$(spread %.3f <"$tmp/p99")" \
 		"$(spread %.1f <"$tmp/rates")" "$events" "$stored" "$lost" "$(peak_of "$daemon")"
 	export FPROF_SOCKET=$tmp/run/fprofd.sock
@@ -212,7 +274,7 @@ scene_row() { # name, program, recorded?
 }
 
 bench_scene() {
-	section scene "one seeded scene, 120 fps, 2,000 zones a frame, 600 frames, 3 runs each: median (least to most)" || return 0
+	section scene "one seeded scene, 120 fps, 2,000 zones a frame, 300 frames, $RUNS runs each: median (least to most)" || return 0
 	echo "| scene | median frame ms | P95 | P99 | daemon CPU % | events/s | stored bytes/s | lost events | daemon peak MiB |"
 	echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 	scene_row "compiled out" "$B/tests/bench/game_off" no
@@ -221,8 +283,10 @@ bench_scene() {
 	scene_row "zones, GPU, all counters" "$B/game" yes
 }
 
-echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)"
+echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
+	"games on CPU $game_cpu, the daemon on CPU $daemon_cpu"
 bench_zone
+bench_rate
 bench_drain
 bench_cpu
 bench_idle
@@ -230,3 +294,4 @@ bench_p99
 bench_latency
 bench_memory
 bench_scene
+printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"
