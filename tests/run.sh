@@ -129,6 +129,37 @@ report() { # index, exit status
 	[ "$failed" = "$before" ] || sed "s%^%    $name> %" "$log" | tail -n 200
 }
 
+# What there is of ours where all users write. The tests' own is in TMPDIR.
+ours() {
+	find /tmp /dev/shm -maxdepth 1 -user "$(id -u)" \( -name 'fprof-*' -o -name 'fprofd-*' \) ! -path "$TMPDIR" 2>/dev/null
+	find "/dev/shm/fprofd-$(id -u)" -mindepth 1 -maxdepth 1 2>/dev/null
+}
+
+# Two tests: whoever makes a directory removes it.
+check_leftovers() {
+	local left
+	left=$(find "$TMPDIR" -mindepth 1 -maxdepth 1)
+	verdict "house: nothing is left in TMPDIR" "$left"
+	if [ "$others" != 0 ] || pgrep -x fprofd >/dev/null; then
+		echo "house: skip nothing is left in /tmp and /dev/shm: another fprofd runs beside the tests"
+		skipped=$((skipped + 1))
+		return
+	fi
+	left=$(comm -13 <(echo "$ours_before") <(ours | sort))
+	verdict "house: nothing is left in /tmp and /dev/shm" "$left"
+}
+
+verdict() { # name, what is wrong or nothing
+	if [ -z "$2" ]; then
+		passed=$((passed + 1))
+		echo "${1%%: *}: ok ${1#*: }"
+	else
+		failed=$((failed + 1))
+		echo "${1%%: *}: not ok ${1#*: }"
+		printf '%s\n' "$2" | sed 's/^/    /'
+	fi
+}
+
 declare -A running=()
 reap() {
 	local pid status=0
@@ -159,6 +190,15 @@ stop() {
 }
 trap stop INT TERM
 
+# All that tests write is in a directory of this run, on a tmpfs, where daemons keep their history.
+if [ -w /dev/shm ]; then
+	TMPDIR=$(mktemp -d -p /dev/shm fprof-XXXXXX)
+else
+	TMPDIR=$(mktemp -d -t fprof-XXXXXX)
+fi
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
 SECONDS=0
 build
 if ! node_modules >"$logs/npm.log" 2>&1; then
@@ -168,7 +208,10 @@ if ! node_modules >"$logs/npm.log" 2>&1; then
 	exit 1
 fi
 list_jobs
+others=$(pgrep -cx fprofd)
+ours_before=$(ours | sort)
 run_jobs
+check_leftovers
 echo "took $SECONDS s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

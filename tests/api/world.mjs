@@ -31,8 +31,9 @@ export async function until(what, ask) {
 
 export class World {
 	constructor() {
-		// The rolling history belongs on a tmpfs, which /tmp need not be.
-		this.dir = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'fprof-api-'));
+		// The rolling history belongs on a tmpfs, which /tmp need not be; tests/run.sh's TMPDIR is one.
+		const place = process.env.TMPDIR ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
+		this.dir = mkdtempSync(path.join(place, 'fprof-api-'));
 		this.run = path.join(this.dir, 'run');
 		this.state = path.join(this.dir, 'state');
 		for (const dir of [this.run, this.state])

@@ -4,7 +4,7 @@
 set -uo pipefail
 
 . "$(dirname "$0")/../tap.sh"
-dir=$(mktemp -d /dev/shm/fprof-once.XXXXXX)
+dir=$(mktemp -d "${TMPDIR:-/dev/shm}/fprof-once.XXXXXX")
 trap 'rm -rf "$dir" "$tmp"' EXIT
 export XDG_RUNTIME_DIR=$dir XDG_STATE_HOME=$dir/state
 

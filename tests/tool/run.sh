@@ -6,6 +6,8 @@ set -u
 
 cd "$(dirname "$0")/../.." || exit 1
 B=$(realpath "${B:-build}")
+# On a tmpfs, so that the history is in here too.
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 TMP=$(mktemp -d)
 failures=0
 export XDG_RUNTIME_DIR=$TMP/runtime

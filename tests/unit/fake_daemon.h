@@ -40,8 +40,10 @@ static inline void fake_listen(struct fake_daemon *d)
 /* A directory, a path in $FPROF_SOCKET, a control page that says RECORDING; not yet listening. */
 static inline void fake_init(struct fake_daemon *d)
 {
+	const char *place = getenv("TMPDIR");
+
 	memset(d, 0, sizeof(*d));
-	snprintf(d->dir, sizeof(d->dir), "/tmp/fprof-test-XXXXXX");
+	snprintf(d->dir, sizeof(d->dir), "%s/fprof-test-XXXXXX", place ? place : "/tmp");
 	CHECK(mkdtemp(d->dir) != NULL);
 	snprintf(d->path, sizeof(d->path), "%s/fprofd.sock", d->dir);
 	setenv("FPROF_SOCKET", d->path, 1);
