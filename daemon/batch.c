@@ -6,6 +6,7 @@
 #include "batch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct batch *batch_new(void)
 {
@@ -80,4 +81,60 @@ void batch_free(struct batch *batch)
 	VEC_FREE(&batch->ledgers);
 	VEC_FREE(&batch->updates);
 	free(batch);
+}
+
+static uint64_t text_bytes(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+static uint64_t session_text_bytes(const struct session_row *row)
+{
+	return text_bytes(row->boot_id) + text_bytes(row->name) + text_bytes(row->exe) +
+	       text_bytes(row->build_id) + text_bytes(row->facts_json);
+}
+
+/* Of the rows since the last time. */
+static uint64_t weigh_names(const struct batch *b, struct batch_weighed *w)
+{
+	uint64_t bytes = 0;
+
+	for (; w->sessions < b->sessions.count; w->sessions++)
+		bytes += session_text_bytes(&b->sessions.at[w->sessions]);
+	for (; w->markers < b->markers.count; w->markers++)
+		bytes += text_bytes(b->markers.at[w->markers].name) +
+			 text_bytes(b->markers.at[w->markers].category) +
+			 text_bytes(b->markers.at[w->markers].file);
+	for (; w->tracks < b->tracks.count; w->tracks++)
+		bytes += text_bytes(b->tracks.at[w->tracks].name);
+	for (; w->streams < b->streams.count; w->streams++)
+		bytes += text_bytes(b->streams.at[w->streams].name);
+	return bytes;
+}
+
+static uint64_t weigh_others(const struct batch *b, struct batch_weighed *w)
+{
+	uint64_t bytes = 0;
+
+	for (; w->infos < b->infos.count; w->infos++)
+		bytes += text_bytes(b->infos.at[w->infos].key) +
+			 text_bytes(b->infos.at[w->infos].value);
+	for (; w->ledgers < b->ledgers.count; w->ledgers++)
+		bytes += b->ledgers.at[w->ledgers].stack_bytes;
+	for (; w->updates < b->updates.count; w->updates++)
+		bytes += text_bytes(b->updates.at[w->updates].end_reason) +
+			 text_bytes(b->updates.at[w->updates].fault);
+	return bytes;
+}
+
+#define ROWS_BYTES(v) ((uint64_t)(v).count * sizeof(*(v).at))
+
+uint64_t batch_weight(struct batch *b)
+{
+	b->weighed.bytes += weigh_names(b, &b->weighed) + weigh_others(b, &b->weighed);
+	return b->bytes + b->weighed.bytes + ROWS_BYTES(b->sessions) + ROWS_BYTES(b->memories) +
+	       ROWS_BYTES(b->markers) + ROWS_BYTES(b->tracks) + ROWS_BYTES(b->streams) +
+	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
+	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
+	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates);
 }

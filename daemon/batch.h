@@ -234,6 +234,12 @@ struct ledger_row {
 	uint32_t stack_bytes;
 };
 
+/* How far batch_weight has come, and what the strings and blobs up to there add up to. */
+struct batch_weighed {
+	size_t sessions, markers, tracks, streams, infos, ledgers, updates;
+	uint64_t bytes;
+};
+
 struct batch {
 	VEC(struct session_row) sessions;
 	VEC(struct memory_row) memories;
@@ -249,12 +255,18 @@ struct batch {
 	VEC(struct frame_gpu_row) frame_gpus;
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
-	uint64_t bytes;	    /* of chunk data, for the queue's bound */
-	struct batch *next; /* the store's, while it is queued */
+	uint64_t bytes; /* of chunk data */
+	struct batch_weighed weighed;
+	uint64_t weight;    /* the store's: of all, while it is queued */
+	struct batch *next; /* the same */
 };
 
 struct batch *batch_new(void);	      /* NULL: no memory */
 void batch_free(struct batch *batch); /* with all that it owns; NULL is fine */
+
+/* The bytes of all rows and of what they own, as the bounds on batches and on the store's queue
+ * count them. Cheap: a string is measured once. */
+uint64_t batch_weight(struct batch *batch);
 
 /* Free what a row owns, not the row. */
 void session_row_deinit(struct session_row *row);

@@ -323,7 +323,7 @@ static void sweep_all(struct drain *d)
 
 static void commit_when_due(struct drain *d)
 {
-	if (d->batch->bytes >= BATCH_BYTES ||
+	if (batch_weight(d->batch) >= BATCH_BYTES ||
 	    clock_ns(CLOCK_MONOTONIC) - d->committed_ns >= COMMIT_NS)
 		commit(d);
 }

@@ -415,7 +415,6 @@ static int close_first(struct live *s, struct stream *st)
 	fill_waits(s, st, f, &row);
 	if (VEC_PUSH(&s->batch->frames, row) < 0)
 		return -ENOMEM;
-	s->batch->bytes += sizeof(row);
 	if (st->id == 0) {
 		r = counters_close(s, f, &row);
 		gpu_frame_closed(s->gpu, f->number);

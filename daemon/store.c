@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The queue, the store thread, and what others may ask of them. The thread takes all batches that
- * are queued (up to GROUP_BYTES of chunks) into one transaction, and begins one at most every
+ * are queued (up to GROUP_BYTES) into one transaction, and begins one at most every
  * COMMIT_INTERVAL_NS: a commit costs about 150 us whatever is in it. It sleeps without a timeout
  * while there is nothing to write and nothing to try again.
  *
@@ -38,11 +38,11 @@ static int64_t now_ns(void)
 static struct batch *take_group(struct store *s)
 {
 	struct batch *first = s->first, *b = first;
-	uint64_t bytes = b->bytes;
+	uint64_t bytes = b->weight;
 
-	while (b->next && bytes + b->next->bytes <= GROUP_BYTES) {
+	while (b->next && bytes + b->next->weight <= GROUP_BYTES) {
 		b = b->next;
-		bytes += b->bytes;
+		bytes += b->weight;
 	}
 	s->first = b->next;
 	if (!s->first)
@@ -104,7 +104,7 @@ static void finish_group(struct store *s, struct batch *group, int error)
 		next = group->next;
 		if (error == 0 && s->committed)
 			s->committed(s->userdata, group);
-		bytes += group->bytes;
+		bytes += group->weight;
 		count++;
 		batch_free(group);
 	}
@@ -306,15 +306,16 @@ uint64_t store_submit(struct store *store, struct batch *batch)
 {
 	uint64_t queued;
 
-	pthread_mutex_lock(&store->lock);
+	batch->weight = batch_weight(batch);
 	batch->next = NULL;
+	pthread_mutex_lock(&store->lock);
 	if (store->last)
 		store->last->next = batch;
 	else
 		store->first = batch;
 	store->last = batch;
 	store->submitted++;
-	store->queued_bytes += batch->bytes;
+	store->queued_bytes += batch->weight;
 	queued = store->queued_bytes;
 	pthread_cond_signal(&store->work);
 	pthread_mutex_unlock(&store->lock);

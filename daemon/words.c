@@ -505,7 +505,7 @@ int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 	if (ring->part)
 		part_recut(s, ring->part);
 	while (!ring->abandoned) {
-		if (limits->share == 0 || s->batch->bytes >= LIVE_BATCH_BYTES) {
+		if (limits->share == 0 || batch_weight(s->batch) >= LIVE_BATCH_BYTES) {
 			*ret_state = WORDS_BEHIND;
 			return 0;
 		}

@@ -56,12 +56,40 @@ static void a_batch_frees_all_that_it_owns(void **state)
 	batch_free(NULL);
 }
 
+/* A flood of names, infos or values is as heavy as one of chunks, and is measured once. */
+static void every_kind_of_row_has_weight(void **state)
+{
+	struct batch *b = must(batch_new());
+	uint64_t before = batch_weight(b);
+
+	(void)state;
+	assert_int_equal(before, 0);
+	PUSH(&b->infos, (struct info_row){1, must(strdup("key")), must(strdup("value"))});
+	assert_int_equal(batch_weight(b), sizeof(struct info_row) + 4 + 6);
+	assert_int_equal(batch_weight(b), sizeof(struct info_row) + 4 + 6);
+	before = batch_weight(b);
+	add_marker(b, 1, 1, "name");
+	assert_int_equal(batch_weight(b) - before, sizeof(struct marker_row) + 5 + 5 + 7);
+	before = batch_weight(b);
+	add_track(b, 1, 1, "main");
+	assert_int_equal(batch_weight(b) - before, sizeof(struct track_row) + 5);
+	before = batch_weight(b);
+	PUSH(&b->frame_counters, (struct frame_counter_row){.session = 1});
+	PUSH(&b->gpu_spans, (struct gpu_span_row){.session = 1});
+	PUSH(&b->ledgers, (struct ledger_row){.stack = must(malloc(3)), .stack_bytes = 3});
+	assert_int_equal(batch_weight(b) - before,
+			 sizeof(struct frame_counter_row) + sizeof(struct gpu_span_row) +
+				 sizeof(struct ledger_row) + 3);
+	batch_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_vec_grows_and_keeps_its_elements),
 		cmocka_unit_test(an_impossible_size_is_refused),
 		cmocka_unit_test(a_batch_frees_all_that_it_owns),
+		cmocka_unit_test(every_kind_of_row_has_weight),
 	};
 
 	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
