@@ -115,7 +115,7 @@ static inline uint64_t fprof_scope_top(fprof_scope scope)
 
 static inline uint32_t fprof_scope_depth(fprof_scope scope)
 {
-	return (uint32_t)scope;
+	return FPROF_CAST(uint32_t, scope);
 }
 
 #ifndef FPROF_DISABLED

@@ -16,6 +16,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace fprof
 {
@@ -90,14 +91,6 @@ class zone
 	{
 		fprof_zone_text(scope_, text);
 	}
-	void value(int64_t value) noexcept
-	{
-		fprof_zone_value_i64(scope_, value);
-	}
-	void value(double value) noexcept
-	{
-		fprof_zone_value_f64(scope_, value);
-	}
 #else
       public:
 	explicit zone(marker &) noexcept
@@ -118,12 +111,6 @@ class zone
 	void text(const char *) noexcept
 	{
 	}
-	void value(int64_t) noexcept
-	{
-	}
-	void value(double) noexcept
-	{
-	}
 #endif
 	/* Not every text ends with a NUL. */
 	void text(std::string_view text)
@@ -135,9 +122,21 @@ class zone
 		(void)text;
 #endif
 	}
-	void value(int v) noexcept
+	/* A number or an enumerator. What int64_t does not hold is recorded as a double. */
+	template <typename T> void value(T v) noexcept
 	{
-		value(static_cast<int64_t>(v));
+		static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>,
+			      "a zone's value is a number");
+#ifndef FPROF_DISABLED
+		if constexpr (std::is_floating_point_v<T>)
+			fprof_zone_value_f64(scope_, static_cast<double>(v));
+		else if (static_cast<int64_t>(v) < 0 && v > T{})
+			fprof_zone_value_f64(scope_, static_cast<double>(v));
+		else
+			fprof_zone_value_i64(scope_, static_cast<int64_t>(v));
+#else
+		(void)v;
+#endif
 	}
 	zone(const zone &) = delete;
 	zone &operator=(const zone &) = delete;

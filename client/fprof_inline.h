@@ -91,7 +91,7 @@ static inline void fprof_zone_text(fprof_scope scope, const char *text)
 static inline void fprof_zone_value_i64(fprof_scope scope, int64_t value)
 {
 	if (scope)
-		fprof_zone_value_slow(scope, FPROF_VALUE_I64, (uint64_t)value);
+		fprof_zone_value_slow(scope, FPROF_VALUE_I64, FPROF_CAST(uint64_t, value));
 }
 
 static inline uint64_t fprof_f64_bits(double value)
@@ -131,7 +131,7 @@ static inline void fprof_counter_put(struct fprof_marker *counter, unsigned op, 
 
 static inline void fprof_counter_set_i64(struct fprof_marker *counter, int64_t value)
 {
-	fprof_counter_put(counter, FPROF_COUNTER_SET, FPROF_VALUE_I64, (uint64_t)value);
+	fprof_counter_put(counter, FPROF_COUNTER_SET, FPROF_VALUE_I64, FPROF_CAST(uint64_t, value));
 }
 
 static inline void fprof_counter_set_f64(struct fprof_marker *counter, double value)
@@ -141,7 +141,7 @@ static inline void fprof_counter_set_f64(struct fprof_marker *counter, double va
 
 static inline void fprof_counter_add_i64(struct fprof_marker *counter, int64_t value)
 {
-	fprof_counter_put(counter, FPROF_COUNTER_ADD, FPROF_VALUE_I64, (uint64_t)value);
+	fprof_counter_put(counter, FPROF_COUNTER_ADD, FPROF_VALUE_I64, FPROF_CAST(uint64_t, value));
 }
 
 static inline void fprof_counter_add_f64(struct fprof_marker *counter, double value)

@@ -88,20 +88,29 @@ enum fprof_value_type { FPROF_VALUE_I64 = 0, FPROF_VALUE_F64 = 1, FPROF_VALUE_U6
 /* Bytes of text in one TEXT or MESSAGE; what is longer is cut, and counted. */
 #define FPROF_TEXT_MAX 1024u
 
+/* These headers go into other people's C++, where a C cast is a warning to some. */
+#ifdef __cplusplus
+#define FPROF_CAST(type, v) static_cast<type>(v)
+#else
+#define FPROF_CAST(type, v) ((type)(v))
+#endif
+
 /* A word without its time. */
-#define FPROF_WORD_TOP(kind, id)  (((uint64_t)(kind) << 60) | ((uint64_t)(id) << FPROF_TIME_BITS))
-#define FPROF_EXT_TOP(sub, words) FPROF_WORD_TOP(FPROF_WORD_EXT, ((uint32_t)(sub) << 12) | (words))
+#define FPROF_WORD_TOP(kind, id) \
+	((FPROF_CAST(uint64_t, kind) << 60) | (FPROF_CAST(uint64_t, id) << FPROF_TIME_BITS))
+#define FPROF_EXT_TOP(sub, words) \
+	FPROF_WORD_TOP(FPROF_WORD_EXT, (FPROF_CAST(uint32_t, sub) << 12) | (words))
 /* From a BEGIN to its END, or to a NEXT of the same marker. */
 #define FPROF_TOP_KIND_STEP (UINT64_C(1) << 60)
 
 static inline uint32_t fprof_word_kind(uint64_t word)
 {
-	return (uint32_t)(word >> 60);
+	return FPROF_CAST(uint32_t, word >> 60);
 }
 
 static inline uint32_t fprof_word_id(uint64_t word)
 {
-	return (uint32_t)(word >> FPROF_TIME_BITS) & FPROF_ID_MASK;
+	return FPROF_CAST(uint32_t, word >> FPROF_TIME_BITS) & FPROF_ID_MASK;
 }
 
 static inline uint64_t fprof_word_time(uint64_t word)

@@ -76,12 +76,13 @@ FPROF_API uint32_t fprof_writer_next_block_slow(struct fprof_writer *w) __attrib
 static inline struct fprof_writer *fprof_writer_here(void)
 {
 #if defined(__aarch64__)
-	uint64_t thread, offset;
+	struct fprof_tls *tls;
+	uint64_t offset;
 
 	__asm__("adrp %0, :gottprel:fprof_tls\n\tldr %0, [%0, :gottprel_lo12:fprof_tls]"
 		: "=r"(offset));
-	__asm__ volatile("mrs %0, tpidr_el0" : "=r"(thread));
-	return FPROF_LOAD_RELAXED(&((struct fprof_tls *)(thread + offset))->writer);
+	__asm__ volatile("mrs %0, tpidr_el0\n\tadd %0, %0, %1" : "=&r"(tls) : "r"(offset));
+	return FPROF_LOAD_RELAXED(&tls->writer);
 #else
 	return FPROF_LOAD_RELAXED(&fprof_tls.writer);
 #endif
@@ -105,7 +106,7 @@ static inline void fprof_writer_next_block(struct fprof_writer *w, uint64_t now)
 	words[1] = pos / FPROF_BLOCK_WORDS;
 	words[2] = now;
 	words[3] = pos - w->non_events;
-	words[4] = w->depth | (uint64_t)w->serial << 32;
+	words[4] = w->depth | FPROF_CAST(uint64_t, w->serial) << 32;
 	words[5] = w->fiber;
 	words[6] = w->fiber_seq;
 	words[7] = 0;

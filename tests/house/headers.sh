@@ -31,6 +31,38 @@ for cxx in g++ clang++; do
 			"$cxx" -std=$std "${strict[@]}" -c -o "$tmp/use.o" "$tmp/use.cpp"
 	done
 done
+# As engines build that warn about more; what the headers do with a value is in it.
+cat >"$tmp/strict.cpp" <<'END'
+#include <fprof.hpp>
+int main()
+{
+	static fprof::marker m{"strict", __FILE__, __LINE__};
+	fprof::zone z{m};
+	FPROF_ZONE("headers_test_zone");
+	FPROF_ZONE_V(v, "variable");
+	FPROF_ZONE_TEXT(v, "text");
+	FPROF_ZONE_VALUE_I64(v, 1);
+	FPROF_ZONE_VALUE_F64(v, 1.5);
+	FPROF_NEXT(v, "next");
+	FPROF_INSTANT("instant");
+	FPROF_COUNTER_SET_I64("counter", FPROF_UNIT_COUNT, 4);
+	FPROF_COUNTER_ADD_F64("sum", FPROF_UNIT_MS, 0.5);
+	FPROF_FRAME_MARK_NAMED("tick");
+	z.value(sizeof(z));
+	z.value(1u);
+	z.value(1.5f);
+	z.value(-1ll);
+	fprof_frame_mark();
+	return 0;
+}
+END
+engine=(-Wold-style-cast -Wconversion -Wsign-conversion -Wdouble-promotion)
+for cxx in g++ clang++; do
+	check "the C++ header has no cast or conversion to warn about with $cxx" \
+		"$cxx" -std=c++17 "${strict[@]}" "${engine[@]}" -c -o "$tmp/use.o" "$tmp/strict.cpp"
+	check "nor has it when disabled with $cxx" \
+		"$cxx" -std=c++17 "${strict[@]}" "${engine[@]}" -DFPROF_DISABLED -c -o "$tmp/use.o" "$tmp/strict.cpp"
+done
 for header in shm/*.h; do
 	check "$header compiles by itself as C11" \
 		gcc -std=c11 -D_GNU_SOURCE "${strict[@]}" -include "$header" -fsyntax-only "$tmp/empty.c"

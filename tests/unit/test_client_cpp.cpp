@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 extern "C" {
 #include <cmocka.h>
@@ -64,6 +65,54 @@ static void raii_zone_ends_with_its_block(void **)
 	assert_int_equal(depth(), before);
 }
 
+/* The type and the bits of the value that was recorded last. */
+static std::pair<uint64_t, uint64_t> last_value()
+{
+	const fprof_writer *w = fprof_tls.writer;
+	uint64_t pos = FPROF_LOAD_RELAXED(&w->slot->head) - 3;
+
+	assert_int_equal(fprof_word_ext_kind(w->ring[pos & w->mask]), FPROF_EXT_VALUE);
+	return {w->ring[(pos + 1) & w->mask], w->ring[(pos + 2) & w->mask]};
+}
+
+template <typename T> static void expect_recorded(fprof::zone &z, T value, int64_t expected)
+{
+	z.value(value);
+	assert_int_equal(last_value().first, FPROF_VALUE_I64);
+	assert_true(last_value().second == static_cast<uint64_t>(expected));
+}
+
+static void raii_values_of_every_arithmetic_type(void **)
+{
+	static fprof::marker m{"values", __FILE__, __LINE__};
+	fprof::zone z{m};
+	enum class colour : unsigned char { red = 3 };
+
+	expect_recorded(z, 1, 1);
+	expect_recorded(z, -1, -1);
+	expect_recorded(z, 1u, 1);
+	expect_recorded(z, UINT32_MAX, UINT32_MAX);
+	expect_recorded(z, 1l, 1);
+	expect_recorded(z, 1ul, 1);
+	expect_recorded(z, -1ll, -1);
+	expect_recorded(z, 1ull, 1);
+	expect_recorded(z, size_t{7}, 7);
+	expect_recorded(z, int8_t{-8}, -8);
+	expect_recorded(z, true, 1);
+	expect_recorded(z, colour::red, 3);
+	expect_recorded(z, uint64_t{INT64_MAX}, INT64_MAX);
+	for (double value : {2.5, static_cast<double>(1.5f), -0.25}) {
+		z.value(value);
+		assert_int_equal(last_value().first, FPROF_VALUE_F64);
+		assert_true(last_value().second == fprof_f64_bits(value));
+	}
+	z.value(1.5f);
+	assert_true(last_value().second == fprof_f64_bits(1.5));
+	z.value(UINT64_MAX);
+	assert_int_equal(last_value().first, FPROF_VALUE_F64);
+	assert_true(last_value().second == fprof_f64_bits(static_cast<double>(UINT64_MAX)));
+}
+
 static void raii_zone_ends_once(void **)
 {
 	static fprof::marker m{"ends once", __FILE__, __LINE__};
@@ -100,6 +149,7 @@ int main()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exception_ends_the_zones_it_passes),
 		cmocka_unit_test(raii_zone_ends_with_its_block),
+		cmocka_unit_test(raii_values_of_every_arithmetic_type),
 		cmocka_unit_test(raii_zone_ends_once),
 		cmocka_unit_test(fiber_scope_has_a_depth_of_its_own),
 	};
