@@ -23,6 +23,7 @@ static const struct tool_command commands[] = {
 	{"status", tool_status, false},
 	{"sessions", tool_sessions, false},
 	{"frames", tool_frames, false},
+	{"frame", tool_frame, false},
 	{"tail", tool_tail, false},
 	{"dashboard", tool_dashboard, false},
 	{"selftest", tool_selftest, false},
@@ -34,8 +35,10 @@ static const char help_text[] =
 	"  fprof run [--name N] [--] COMMAND...   run a game under the recording hook\n"
 	"  fprof status                           what the daemon does, and what it cannot\n"
 	"  fprof sessions                         games that were recorded\n"
-	"  fprof frames [SESSION] [--last N] [--stream NAME]\n"
+	"  fprof frames [SESSION] [--last N] [--stream NAME] [--over MS] [--sort wall|cpu|gpu]\n"
 	"                                         frames of a session; 'current' is the newest\n"
+	"  fprof frame [SESSION] N|slowest|latest [--stream NAME]\n"
+	"                                         a frame, and the zones that took its time\n"
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
 	"  fprof dashboard [--open]               the page's address\n"
@@ -152,6 +155,17 @@ static int filter_common(int argc, char **argv, struct tool_options *options)
 	return kept;
 }
 
+int tool_help(void)
+{
+	fputs(help_text, stdout);
+	return TOOL_OK;
+}
+
+static bool asks_for_help(const char *argument)
+{
+	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 static int print_version(bool json)
 {
 	if (json)
@@ -163,10 +177,8 @@ static int print_version(bool json)
 
 static int answer_itself(const char *name, bool json)
 {
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-		fputs(help_text, stdout);
-		return TOOL_OK;
-	}
+	if (asks_for_help(name) || strcmp(name, "help") == 0)
+		return tool_help();
 	if (strcmp(name, "--version") == 0)
 		return print_version(json);
 	return tool_usage("there is no command '%s'", name);
@@ -196,8 +208,8 @@ int main(int argc, char **argv)
 		argc = filter_common(argc, argv, &options);
 	if (argc < 0)
 		return TOOL_USAGE;
-	if (argc > 1 && command && !command->own_options && strcmp(argv[1], "--help") == 0)
-		return answer_itself("--help", false);
+	if (argc > 1 && command && asks_for_help(argv[1]))
+		return tool_help();
 	if (options.url && options.url[0] == '\0')
 		options.url = NULL;
 	if (!command) {

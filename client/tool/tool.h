@@ -30,9 +30,13 @@ int tool_run(const struct tool_options *options, int argc, char **argv);
 int tool_status(const struct tool_options *options, int argc, char **argv);
 int tool_sessions(const struct tool_options *options, int argc, char **argv);
 int tool_frames(const struct tool_options *options, int argc, char **argv);
+int tool_frame(const struct tool_options *options, int argc, char **argv);
 int tool_tail(const struct tool_options *options, int argc, char **argv);
 int tool_dashboard(const struct tool_options *options, int argc, char **argv);
 int tool_selftest(const struct tool_options *options, int argc, char **argv);
+
+/* Prints the help; returns TOOL_OK. */
+int tool_help(void);
 
 /* "fprof: " and the message on stderr. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -92,7 +92,15 @@ fi
 expect version 0 '^fprof [0-9]' --version
 expect help 0 'Exit codes: 0 done' --help
 expect an_unknown_command 2 "no command 'frobnicate'" frobnicate
-expect status_is_readable 0 '^clock.source  *(tsc|cntvct|monotonic)$' status
+expect status_is_readable 0 '^clock +(tsc|cntvct|monotonic), [0-9]+\.[0-9] MHz' status
+expect status_has_units 0 '^history +[0-9]+\.[0-9] of 128 MiB, 600 frames' status
+expect help_of_a_command 0 'Exit codes: 0 done' status -h
+expect help_of_run 0 'Exit codes: 0 done' run --help
+if "$B/fprof" status | grep -q refused; then
+	fail status_has_no_refusals "$("$B/fprof" status)"
+else
+	ok status_has_no_refusals
+fi
 expect status_has_reasons 0 '^scheduler +off +[a-z]' status
 expect no_session_yet 1 'There is no such' frames
 expect selftest 0 '^FPROF_SELFTEST_OK=true$' selftest
@@ -112,6 +120,23 @@ expect frames_of_a_stream 0 ' of [0-9]+ frames' frames --stream audio
 expect an_unknown_stream 1 'There is no such stream' frames --stream 'no/such stream'
 expect an_unknown_session 1 'There is no such session' frames 999
 expect frames_without_a_number 2 'a number from 1 to 3600' frames --last many
+expect frames_of_no_session 2 "SESSION is a number .* or 'current', not 'abc'" frames abc
+expect tail_of_no_session 2 "SESSION is a number .* or 'current', not '0'" tail 0
+expect frames_over_a_time 0 '^40 of 40 frames are longer than 0 ms$' frames --over 0 --last 40
+expect frames_over_more_than_any 0 '^0 of 40 frames are longer than 1e\+06 ms$' frames --over 1000000
+expect frames_over_nothing 2 '--over takes milliseconds' frames --over soon
+expect frames_by_no_key 2 '--sort takes frame, wall' frames --sort name
+expect frames_by_wall_time 0 '"frames"' frames --sort wall --last 7 --json
+expect_json the_slowest_frames_come_first '[.frames[].wall_ns] | length == 7 and . == (sort | reverse)'
+slowest=$(jq '.frames[0].wall_ns' "$TMP/out")
+expect a_frames_numbers 0 '^ *7 +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{3} ' frame 7
+expect a_frames_zones 0 '^main +frame +examples/game\.c:[0-9]+ +[0-9.]+ +[0-9.]+ +1$' frame current 7
+expect a_frame_names_its_waits 0 '\(wait: cap\)' frame 7
+expect the_slowest_frame_by_name 0 '"wall_ns"' frame slowest --json
+expect_json the_slowest_frame_is_one_of_them "$slowest >= .wall_ns"
+expect no_such_frame 1 'There is no such frame' frame 4000
+expect no_frame 2 "a frame's number, 'slowest' or 'latest'" frame
+expect a_frame_without_a_number 2 "'slowest' or 'latest', not 'third'" frame third
 expect frames_as_json 0 '"frames"' frames --last 5 --json
 expect_json frames_as_json_are_the_answer '.frames | length == 5 and .[4].frame == 40'
 expect nothing_is_open_after_an_orderly_end 0 '^no zone is open$' tail
@@ -155,6 +180,18 @@ waiter=$!
 read -r -t 30 <&"${waiting[0]}"
 FPROF_SOCKET=$TMP/empty/fprofd.sock game_sees run_knows_a_socket_that_waits FPROF_RUN 1 ''
 kill "$waiter"
+
+# A game that marks no frame but those of a stream of its own.
+gcc -std=c11 -I. -Iclient -o "$TMP/named" tests/browser/named.c -L"$B" -lfprof -Wl,-rpath,"$B" && "$TMP/named"
+wait_ended
+expect frames_of_no_main_stream_name_the_others 0 "^the session has a stream of its own: --stream 'tick'$" frames
+
+# A hello of another major version.
+perl -MSocket -e '
+	socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && connect(S, pack_sockaddr_un($ARGV[0])) or die $!;
+	send(S, pack("LSSSSLx112", 0x4b534650, 1, 128, 99, 7, 0), 0) or die $!;
+	recv(S, my $answer, 4096, 0)' "$socket"
+expect a_refused_client_is_listed 0 '^ *[0-9]+ +99\.7 +[0-9]+\.[0-9]+ +[a-zA-Z]' status
 
 expect run_records_with_a_name 0 'frames=12' run --name 'a name' -- "$B/game" --frames 12 --fps 0 --zones 50
 if [ -s "$TMP/err" ]; then

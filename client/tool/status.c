@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+/*
+ * `fprof status`: what a person wants to know of the daemon, in groups and readable units. --json
+ * prints all that the API says.
+ */
+#include "answer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void line(struct table *table, const char *label, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void line(struct table *table, const char *label, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (n < 0)
+		return;
+	table_cell(table, label);
+	table_cell(table, text);
+}
+
+static double number(const json_t *json, const char *key)
+{
+	return json_number_value(json_object_get(json, key));
+}
+
+static long long integer(const json_t *json, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(json, key));
+}
+
+static double mib(const json_t *json, const char *key)
+{
+	return number(json, key) / (1 << 20);
+}
+
+/* ": why" where there is a why. */
+static const char *colon(const json_t *json, const char *key)
+{
+	return json_is_string(json_object_get(json, key)) ? ": " : "";
+}
+
+static const char *why(const json_t *json, const char *key)
+{
+	const char *text = json_string_value(json_object_get(json, key));
+
+	return text ? text : "";
+}
+
+static const char *uptime(double ns, char *buf, size_t size)
+{
+	long long s = llround(ns / 1e9);
+
+	if (s < 60)
+		snprintf(buf, size, "%lld s", s);
+	else if (s < 3600)
+		snprintf(buf, size, "%lld min %lld s", s / 60, s % 60);
+	else
+		snprintf(buf, size, "%lld h %lld min", s / 3600, s / 60 % 60);
+	return buf;
+}
+
+static void daemon_lines(struct table *table, const json_t *status)
+{
+	const json_t *daemon = json_object_get(status, "daemon");
+	const json_t *clock = json_object_get(status, "clock");
+	const json_t *loop = json_object_get(status, "loop");
+	const json_t *http = json_object_get(status, "http");
+	const json_t *config = json_object_get(status, "config");
+
+	line(table, "cost", "%.2f %% of a core since it started, %.1f MiB of memory",
+	     number(daemon, "cpu_percent"), mib(daemon, "rss_bytes"));
+	line(table, "recording", "%s", answer_text(status, "recording_state"));
+	line(table, "page",
+	     strchr(answer_text(http, "address"), ':') ? "http://[%s]:%lld/" : "http://%s:%lld/",
+	     answer_text(http, "address"), integer(http, "port"));
+	line(table, "socket", "%s", answer_text(config, "socket"));
+	line(table, "config", "%s", answer_text(config, "file"));
+	line(table, "clock", "%s, %.1f MHz, calibration: %s%s%s", answer_text(clock, "source"),
+	     number(clock, "hz") / 1e6, answer_text(clock, "calibration"), colon(clock, "error"),
+	     why(clock, "error"));
+	line(table, "loop", "%s%s%s", answer_text(loop, "kind"), colon(loop, "reason"),
+	     why(loop, "reason"));
+}
+
+static void store_lines(struct table *table, const json_t *status)
+{
+	const json_t *history = json_object_get(status, "history");
+	const json_t *state = json_object_get(status, "state");
+	const json_t *config = json_object_get(status, "config");
+	bool on_disk = strcmp(answer_text(history, "place"), "memory") != 0;
+
+	line(table, "history", "%.1f of %.0f MiB, %lld frames a stream", mib(history, "used_bytes"),
+	     mib(history, "budget_bytes"), integer(config, "history_frames"));
+	line(table, "", "in %s%s%s",
+	     on_disk ? answer_text(history, "directory") : "the daemon's own memory",
+	     colon(history, on_disk ? "directory_reason" : "reason"),
+	     why(history, on_disk ? "directory_reason" : "reason"));
+	line(table, "state", "%s%s%s",
+	     json_is_true(json_object_get(state, "ok")) ? answer_text(state, "directory") : "off",
+	     colon(state, "reason"), why(state, "reason"));
+}
+
+static void session_lines(struct table *table, const json_t *status)
+{
+	const json_t *sessions = json_object_get(status, "sessions");
+	const json_t *current = json_object_get(status, "current");
+	const json_t *cost = json_object_get(current, "own_cost");
+
+	line(table, "sessions", "%lld live of %lld, %lld threads, %lld frames",
+	     integer(sessions, "live"), integer(sessions, "total"),
+	     integer(sessions, "threads_active"), integer(sessions, "frames"));
+	if (!json_is_object(current))
+		return;
+	line(table, "current", "session %lld, %s: %lld frames, %lld with their events",
+	     integer(current, "session"), answer_text(current, "state"),
+	     integer(current, "frames_total"), integer(current, "frames_retained"));
+	if (json_is_object(cost))
+		line(table, "", "recording costs it %.3f ms a frame",
+		     number(cost, "frame_ns") / 1e6);
+}
+
+static void loss_lines(struct table *table, const json_t *status)
+{
+	const char *label = "losses", *key;
+	json_t *value;
+
+	json_object_foreach(json_object_get(status, "losses"), key, value)
+	{
+		if (json_integer_value(value) == 0)
+			continue;
+		line(table, label, "%lld %s", (long long)json_integer_value(value), key);
+		label = "";
+	}
+	if (label[0])
+		line(table, label, "none");
+	if (json_is_string(json_object_get(status, "fault")))
+		line(table, "fault", "%s", why(status, "fault"));
+}
+
+static void print_sources(const json_t *sources)
+{
+	static const char *const heads[] = {"<source", "<state", "<reason", "<fix", NULL};
+	_cleanup_table_ struct table *table = table_new(heads);
+	const json_t *source;
+	size_t i;
+
+	if (!table)
+		return;
+	json_array_foreach(sources, i, source)
+	{
+		table_cell(table, answer_text(source, "name"));
+		table_cell(table, answer_text(source, "state"));
+		table_cell(table, answer_text(source, "reason"));
+		table_cell(table, answer_text(source, "fix"));
+	}
+	putchar('\n');
+	table_print(table);
+}
+
+static void print_refusals(const json_t *status)
+{
+	static const char *const heads[] = {"refused pid", "<its version", "<the daemon's",
+					    "<reason", NULL};
+	_cleanup_table_ struct table *table = table_new(heads);
+	const json_t *refusals = json_object_get(status, "refusals"), *one;
+	long long total = integer(status, "refusals_total");
+	size_t i;
+
+	if (!table || total == 0)
+		return;
+	json_array_foreach(refusals, i, one)
+	{
+		table_integer(table, json_object_get(one, "pid"));
+		table_cell(table, answer_text(one, "client_abi"));
+		table_cell(table, answer_text(one, "daemon_abi"));
+		table_cell(table, answer_text(one, "reason"));
+	}
+	putchar('\n');
+	table_print(table);
+	if ((size_t)total > json_array_size(refusals))
+		printf("%zu of %lld refusals\n", json_array_size(refusals), total);
+}
+
+static void print_status(const json_t *status)
+{
+	char head[128] = "<", up[32];
+	const char *const heads[] = {"<fprofd", head, NULL};
+	_cleanup_table_ struct table *table = table_new(heads);
+
+	if (!table)
+		return;
+	snprintf(head + 1, sizeof(head) - 1, "%s, pid %lld, up %s", answer_text(status, "version"),
+		 integer(json_object_get(status, "daemon"), "pid"),
+		 uptime(number(status, "uptime_ns"), up, sizeof(up)));
+	daemon_lines(table, status);
+	store_lines(table, status);
+	session_lines(table, status);
+	loss_lines(table, status);
+	table_print(table);
+}
+
+int tool_status(const struct tool_options *options, int argc, char **argv)
+{
+	_cleanup_json_ json_t *status = NULL;
+	int r;
+
+	if (argc > 1)
+		return tool_usage("status takes no argument '%s'", argv[1]);
+	r = answer_get(options, "/api/v1/status", &status);
+	if (r != TOOL_OK)
+		return r;
+	if (options->json)
+		return answer_print(status);
+	print_status(status);
+	print_sources(json_object_get(status, "sources"));
+	print_refusals(status);
+	return TOOL_OK;
+}
