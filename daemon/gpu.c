@@ -12,8 +12,8 @@
  * Without any pair a submission's earliest span is taken to begin when it was submitted. A span of
  * which no submission is known gets one made up, that ended when it arrived.
  *
- * Frame numbers, submissions and times are the game's words: everything held is bounded, oldest
- * out.
+ * Frame numbers, submissions and times are the game's words: everything held is bounded, and a frame
+ * far ahead of those closed is refused, since its rows would stay for as long as it does not come.
  */
 #include "gpu.h"
 
@@ -24,7 +24,7 @@
 #include <string.h>
 
 #define QUEUES_MAX	64u
-#define FRAMES_MAX	1024u  /* held at once; twice that between two flushes */
+#define FRAMES_MAX	2048u  /* held at once: those ahead, and what closed since a flush */
 #define SUBMISSIONS_MAX 1024u  /* of one frame and queue */
 #define SPANS_MAX	16384u /* of one frame and queue */
 #define HELD_SPANS_MAX	262144u
@@ -73,7 +73,6 @@ struct gpu {
 	size_t held_spans;
 	bool any_closed;
 	uint64_t last_closed;
-	size_t retired; /* so many of the first frames are over: there were too many */
 	uint64_t missing;
 };
 
@@ -183,19 +182,22 @@ static bool frame_is_over(const struct gpu *gpu, uint64_t number)
 	       number <= gpu->last_closed - GPU_FRAMES_PENDING;
 }
 
-/* The frame, made when it is new. NULL: too late, or no room. A frame that is held for long without
- * being closed (a number that the game will never reach) makes room for newer ones. */
+/* A number that the game may never reach. */
+static bool frame_is_far(const struct gpu *gpu, uint64_t number)
+{
+	return number > gpu->last_closed && number - gpu->last_closed > GPU_FRAMES_AHEAD;
+}
+
+/* The frame, made when it is new. NULL: too late, too far ahead, or no room. */
 static struct frame *frame_get(struct gpu *gpu, uint64_t number)
 {
 	struct frame *frame;
 
-	if (frame_is_over(gpu, number))
+	if (frame_is_over(gpu, number) || frame_is_far(gpu, number))
 		return NULL;
 	frame = frame_find(gpu, number);
-	if (frame || gpu->frames.count == 2 * FRAMES_MAX)
+	if (frame || gpu->frames.count == FRAMES_MAX)
 		return frame;
-	if (gpu->frames.count - gpu->retired >= FRAMES_MAX)
-		gpu->retired++;
 	frame = calloc(1, sizeof(*frame));
 	if (!frame)
 		return NULL;
@@ -539,7 +541,7 @@ int gpu_flush(struct gpu *gpu, struct batch *batch, bool all)
 
 	for (i = 0; i < gpu->frames.count; i++) {
 		struct frame *frame = gpu->frames.at[i];
-		bool over = all || i < gpu->retired || frame_is_over(gpu, frame->frame);
+		bool over = all || frame_is_over(gpu, frame->frame);
 
 		if (r == 0)
 			r = write_frame(gpu, frame, over, batch);
@@ -549,8 +551,6 @@ int gpu_flush(struct gpu *gpu, struct batch *batch, bool all)
 			gpu->frames.at[kept++] = frame;
 	}
 	gpu->frames.count = kept;
-	if (r == 0)
-		gpu->retired = 0;
 	return r;
 }
 

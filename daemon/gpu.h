@@ -17,6 +17,9 @@ struct gpu;
 #define GPU_FRAMES_PENDING \
 	8 /* frames after its own that a result may come and still be waited for */
 
+#define GPU_FRAMES_AHEAD \
+	960 /* so far beyond the newest closed frame a result is believed: its ring is read first */
+
 struct gpu *gpu_new(uint64_t session); /* NULL: no memory */
 void gpu_free(struct gpu *gpu);	       /* NULL is fine */
 
@@ -34,7 +37,8 @@ struct gpu_span {
 	uint64_t frame, submission, fence;
 };
 /* Returns false when the span was dropped as impossible (end before begin, end = 0, longer than 60
- * s, unknown queue), as too late for its frame, or for want of room: counted by the caller as
+ * s, unknown queue), as too late for its frame, as far
+ * ahead of it, or for want of room: counted by the caller as
  * REPAIR_GPU_DROPPED. */
 bool gpu_span(struct gpu *gpu, const struct gpu_span *span, int64_t arrival_ns);
 void gpu_dropped(struct gpu *gpu, uint32_t queue, uint64_t frame, uint64_t count);

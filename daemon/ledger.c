@@ -337,8 +337,10 @@ static void resume_mark(struct live *s, struct ring *ring, struct blob_reader *b
 	st->origin = (uint32_t)origin;
 	st->sequence = sequence;
 	st->game = origin == FPROF_ORIGIN_GAME;
-	if (id == 0)
+	if (id == 0) {
 		s->gpu_frame_shift = (int64_t)(st->closed_total - sequence);
+		gpu_frame_closed(s->gpu, st->closed_total);
+	}
 }
 
 static int resume_ring(struct live *s, struct ring *ring, const struct ledger_row *row)
