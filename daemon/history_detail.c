@@ -3,7 +3,8 @@
  * One frame with everything in it. For each track and lane that has chunks: those that overlap the
  * frame are decoded; where none does, the zones that the next one carries in were open throughout,
  * and where there is no next one, those that the last one left open. A chunk that cannot be decoded
- * becomes a gap and costs nothing else.
+ * becomes a gap and costs nothing else. At most ZONE_EVENTS_MAX events are decoded; what there is
+ * by then is the answer, and it says that it is truncated.
  */
 #include "history.h"
 
@@ -293,10 +294,11 @@ static int decode_track(struct assembly *a, uint32_t track)
 {
 	size_t messages = a->messages.count, open = a->detail->open.count;
 	int64_t key[] = {(int64_t)a->session, track, -1};
-	int r;
+	int r = 0;
 
 	a->track = track;
-	while ((r = history_ask_int(a->h, HISTORY_NEXT_LANE, key, 3, &key[2])) == 1) {
+	while (a->decoder->left > 0 &&
+	       (r = history_ask_int(a->h, HISTORY_NEXT_LANE, key, 3, &key[2])) == 1) {
 		r = decode_lane(a, (uint32_t)key[2]);
 		if (r == 0)
 			r = keep_lane(a);
@@ -313,10 +315,13 @@ static int decode_tracks(struct assembly *a)
 	int64_t key[] = {(int64_t)a->session, 0};
 	int r = decode_track(a, marking);
 
-	while (r >= 0 && (r = history_ask_int(a->h, HISTORY_NEXT_TRACK, key, 2, &key[1])) == 1)
+	while (r >= 0 && a->decoder->left > 0 &&
+	       (r = history_ask_int(a->h, HISTORY_NEXT_TRACK, key, 2, &key[1])) == 1)
 		if (key[1] != marking)
 			r = decode_track(a, (uint32_t)key[1]);
-	return r;
+	if (a->decoder->left == 0)
+		a->detail->truncated = true;
+	return MIN(r, 0);
 }
 
 static void clip_zone(const struct assembly *a, struct history_zone *zone)

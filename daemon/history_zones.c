@@ -30,6 +30,7 @@ void zone_decoder_init(struct zone_decoder *d, int64_t t0, int64_t t1, size_t ma
 	d->t1 = t1;
 	d->max = max;
 	d->messages = messages;
+	d->left = ZONE_EVENTS_MAX;
 	zone_decoder_lane(d, 0);
 }
 
@@ -285,6 +286,7 @@ int zone_decoder_chunk(struct zone_decoder *d, const void *raw, size_t bytes, in
 	struct chunk_event e;
 	int r = chunk_reader_init(&d->reader, raw, bytes, chunk_t0);
 
+	d->left -= MIN(d->left, (uint64_t)ZONE_CHUNK_COST);
 	if (r == 0)
 		r = take_carried(d, chunk_t0);
 	if (r < 0)
@@ -296,6 +298,11 @@ int zone_decoder_chunk(struct zone_decoder *d, const void *raw, size_t bytes, in
 			d->past = true;
 			return 0;
 		}
+		if (d->left == 0) {
+			d->past = d->truncated = true;
+			return 0;
+		}
+		d->left--;
 		d->last = e.t;
 		r = apply(d, &e);
 		if (r < 0)

@@ -22,6 +22,10 @@ struct open_zone {
 	int32_t zone; /* index into zones, -1: not kept */
 };
 
+/* What one call may decode: events, where a chunk counts for ZONE_CHUNK_COST more. Under a second. */
+#define ZONE_EVENTS_MAX 5000000u
+#define ZONE_CHUNK_COST 500u
+
 struct zone_decoder {
 	int64_t t0, t1;	       /* the frame, in ticks */
 	size_t max;	       /* zones and messages worth keeping; 0: all */
@@ -29,6 +33,7 @@ struct zone_decoder {
 	message_vec *messages; /* ticks in ns, track as given */
 	uint32_t track;
 	bool truncated; /* something was not kept */
+	uint64_t left;	/* of ZONE_EVENTS_MAX; 0: nothing more is decoded */
 
 	struct open_zone stack[CHUNK_DEPTH_MAX];
 	uint32_t depth;
