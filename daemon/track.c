@@ -436,13 +436,41 @@ static void unlink_from_track(struct part *part)
 	*link = part->sibling;
 }
 
+/*
+ * What rings point to stays. Two slots that say the same tid may share a track and a part, which
+ * the one ends while the other goes on.
+ */
+static void hold_for_rings(struct live *s)
+{
+	struct part *part;
+	uint32_t lane;
+	size_t i;
+
+	for (part = s->tracks.parts; part; part = part->next)
+		part->held = false;
+	for (i = 0; i < s->tracks.all.count; i++)
+		s->tracks.all.at[i]->held = false;
+	for (lane = 0; lane < s->lane_count; lane++)
+		for (i = 0; s->lanes[lane] && i < s->lanes[lane]->rings.count; i++) {
+			const struct ring *ring = s->lanes[lane]->rings.at[i];
+
+			if (ring->own)
+				ring->own->held = true;
+			if (ring->fiber)
+				ring->fiber->held = true;
+			if (ring->part)
+				ring->part->held = true;
+		}
+}
+
 void tracks_collect(struct live *s)
 {
 	struct part **link = &s->tracks.parts, *part;
 	size_t i, kept = 0;
 
+	hold_for_rings(s);
 	while ((part = *link)) {
-		if (!part->ended || part->open || part->track->streams > 0) {
+		if (!part->ended || part->open || part->held || part->track->streams > 0) {
 			link = &part->next;
 			continue;
 		}
@@ -454,7 +482,7 @@ void tracks_collect(struct live *s)
 	for (i = 0; i < s->tracks.all.count; i++) {
 		struct track *track = s->tracks.all.at[i];
 
-		if (track->parts || track->streams > 0 || track->end >= s->swept_to)
+		if (track->parts || track->held || track->streams > 0 || track->end >= s->swept_to)
 			s->tracks.all.at[kept++] = track;
 		else
 			track_free(track);

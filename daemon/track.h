@@ -33,6 +33,7 @@ struct part {
 	struct track *track;
 	uint32_t lane;
 	bool ended; /* nothing more comes from this lane */
+	bool held;  /* by a ring: see tracks_collect */
 
 	/* open zones */
 	uint32_t depth, capacity;
@@ -61,6 +62,7 @@ struct track {
 	int64_t begin, end; /* end TIME_OPEN: it lives */
 	struct part *parts;
 	uint32_t streams;	/* frame streams that it owns */
+	bool held;		/* by a ring: see tracks_collect */
 	uint64_t leads;		/* lead words in its finished chunks */
 	struct ring *last_ring; /* that ran this fiber, or registered this queue, last */
 	/* fibers */

@@ -190,6 +190,34 @@ static void a_slot_taken_over_is_another_track(void **state)
 	assert_true(w->s->tracks.all.count <= 2); /* what ended is forgotten */
 }
 
+/* Hostile: two slots say the same tid, the one ends the thread, the other goes on. */
+static void a_track_of_two_slots_outlives_the_end_by_one(void **state)
+{
+	uint64_t info[3] = {0, 1 | UINT64_C(1) << 32, 0x6161};
+	struct world *w = *state;
+	int i;
+
+	for (i = 1; i < 3; i++) {
+		fake_thread_begin(&w->t[i], &w->m, (uint32_t)i, 4711, 1, "twin", 2);
+		w->t[i].w.slot->head = w->t[i].w.non_events = FPROF_HEADER_WORDS;
+	}
+	fake_ext(&w->t[1], FPROF_EXT_INFO, info, 3, 10); /* needs no part */
+	finish(w, 20);
+	fake_begin(&w->t[2], w->a, 30);
+	finish(w, 40);
+	assert_ptr_equal(fake_ring(w->s, 0, 1)->own, fake_ring(w->s, 0, 2)->own);
+	fake_begin(&w->t[1], w->b, 50); /* the part is shared too */
+	fake_thread_end(&w->t[2], 60);
+	finish(w, 70);
+	finish(w, 80);
+	assert_string_equal(fake_ring(w->s, 0, 1)->own->name, "twin");
+	fake_end(&w->t[1], w->b, 90);
+	finish(w, 100);
+	assert_int_equal(w->s->fault, 0);
+	fake_balance(fake_ring(w->s, 0, 1), &w->t[1]);
+	fake_balance(fake_ring(w->s, 0, 2), &w->t[2]);
+}
+
 static void two_lanes_match_threads_with_one_tid_by_time(void **state)
 {
 	struct world *w = *state;
@@ -406,6 +434,7 @@ int main(void)
 		TEST(the_end_of_a_thread_truncates_its_zones),
 		TEST(what_lives_to_the_end_ends_with_the_session),
 		TEST(a_slot_taken_over_is_another_track),
+		TEST(a_track_of_two_slots_outlives_the_end_by_one),
 		TEST(two_lanes_match_threads_with_one_tid_by_time),
 		TEST(what_belongs_to_a_zone_stays_in_order),
 		TEST(segments_are_put_in_order_over_rings),
