@@ -175,25 +175,40 @@ static void json_threads(struct json *j, const struct detail *x)
 	json_array_end(j);
 }
 
+/* A counter's object is begun: what it is called. */
+static void json_counter_begin(struct json *j, const struct detail *x, uint32_t marker)
+{
+	const struct marker_row *m = history_marker_of(x->d, marker);
+	char unknown[32];
+
+	json_object_begin(j);
+	json_member_string(j, "name", marker_name(x, marker, unknown, sizeof(unknown)));
+	json_member_string(j, "unit", api_unit_name(m ? m->unit : 0));
+}
+
 static void json_counters(struct json *j, const struct detail *x)
 {
-	char unknown[32];
 	size_t i;
 
 	json_key(j, "counters");
 	json_array_begin(j);
 	for (i = 0; i < x->d->counters.count; i++) {
 		const struct frame_counter_row *c = &x->d->counters.at[i];
-		const struct marker_row *m = history_marker_of(x->d, c->marker);
 
-		json_object_begin(j);
-		json_member_string(j, "name", marker_name(x, c->marker, unknown, sizeof(unknown)));
-		json_member_string(j, "unit", api_unit_name(m ? m->unit : 0));
+		json_counter_begin(j, x, c->marker);
 		if (c->is_double)
 			json_member_double(j, "value", c->value.d);
 		else
 			json_member_int(j, "value", c->value.i);
 		json_member_bool(j, "incomplete", c->incomplete);
+		json_object_end(j);
+	}
+	for (i = 0; i < x->d->counters_to_come.count; i++) {
+		json_counter_begin(j, x, x->d->counters_to_come.at[i]);
+		json_key(j, "value");
+		json_null(j);
+		json_member_bool(j, "incomplete",
+				 x->d->frame.row.flags & FRAME_COUNTERS_INCOMPLETE);
 		json_object_end(j);
 	}
 	json_array_end(j);

@@ -57,6 +57,12 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 					    "ORDER BY t1 DESC, id DESC LIMIT 1",
 	[HISTORY_COUNTERS] = "SELECT " ROWS_COUNTER " FROM frame_counters WHERE session = ? "
 			     "AND stream = ? AND frame = ? ORDER BY marker",
+	/* The newest frame has a value of each that ever had one. */
+	[HISTORY_COUNTERS_TO_COME] =
+		"SELECT marker FROM frame_counters WHERE session = ?1 AND stream = ?2 AND frame = "
+		"(SELECT max(frame) FROM frame_counters WHERE session = ?1 AND stream = ?2) "
+		"AND marker NOT IN (SELECT marker FROM frame_counters WHERE session = ?1 "
+		"AND stream = ?2 AND frame = ?3) ORDER BY marker",
 	[HISTORY_SPANS] = "SELECT " ROWS_SPAN " FROM gpu_spans WHERE session = ? AND frame = ? "
 			  "ORDER BY track, begin_ns, end_ns DESC",
 	[HISTORY_GAPS] = "SELECT " ROWS_GAP " FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",

@@ -113,6 +113,7 @@ struct history_frame_detail {
 	VEC(struct history_message) messages; /* by time; instants too */
 	VEC(struct history_open) open;	      /* by track, outermost first; never cut */
 	VEC(struct frame_counter_row) counters;
+	VEC(uint32_t) counters_to_come; /* markers of those whose first value came later */
 	VEC(struct gpu_span_row) gpu_spans;
 	VEC(struct frame_gpu_row) gpus;
 	VEC(struct gap_row) gaps;

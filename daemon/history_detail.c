@@ -49,6 +49,7 @@ void history_frame_detail_deinit(struct history_frame_detail *detail)
 	VEC_FREE(&detail->messages);
 	VEC_FREE(&detail->open);
 	VEC_FREE(&detail->counters);
+	VEC_FREE(&detail->counters_to_come);
 	VEC_FREE(&detail->gpu_spans);
 	VEC_FREE(&detail->gpus);
 	VEC_FREE(&detail->gaps);
@@ -394,6 +395,22 @@ static int read_counters(struct assembly *a)
 	return r;
 }
 
+static int read_counters_to_come(struct assembly *a)
+{
+	const struct frame_row *frame = &a->detail->frame.row;
+	int64_t key[] = {(int64_t)a->session, frame->stream, (int64_t)frame->frame};
+	sqlite3_stmt *stmt = history_ask(a->h, HISTORY_COUNTERS_TO_COME, key, 3);
+	int r;
+
+	while ((r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+
+		if (VEC_PUSH(&a->detail->counters_to_come, row_u32(&row)) < 0)
+			return -ENOMEM;
+	}
+	return r;
+}
+
 static int read_spans(struct assembly *a)
 {
 	int64_t key[] = {(int64_t)a->session, (int64_t)a->gpu_frame};
@@ -485,6 +502,8 @@ static int collect_ids(const struct history_frame_detail *d, struct id_set *set)
 		r = id_set_add(set, d->open.at[i].marker);
 	for (i = 0; i < d->counters.count && r == 0; i++)
 		r = id_set_add(set, d->counters.at[i].marker);
+	for (i = 0; i < d->counters_to_come.count && r == 0; i++)
+		r = id_set_add(set, d->counters_to_come.at[i]);
 	for (i = 0; i < d->gpu_spans.count && r == 0; i++)
 		r = id_set_add(set, d->gpu_spans.at[i].marker);
 	return r;
@@ -577,6 +596,8 @@ static int assemble(struct assembly *a, const char *stream, uint64_t frame)
 	}
 	if (r == 0)
 		r = read_counters(a);
+	if (r == 0 && frame != HISTORY_TAIL && row->t0 >= evicted_before)
+		r = read_counters_to_come(a);
 	if (r == 0 && row->stream == 0)
 		r = read_spans(a);
 	if (r == 0)

@@ -32,7 +32,9 @@ static bool marker_id(struct live *s, struct ring *ring, uint32_t id, uint32_t *
 	if (id > FPROF_ID_MASK)
 		return false;
 	*ret_error = lane_marker(s, ring->lane, id, &entry);
-	if (*ret_error < 0 || entry == LANE_BAD)
+	if (*ret_error == 0 && entry == LANE_FULL)
+		*ret_error = QUOTA;
+	if (*ret_error != 0 || entry == LANE_BAD)
 		return false;
 	*ret_id = entry & LANE_ID_MASK;
 	return true;
@@ -86,7 +88,7 @@ static int event_mark(struct live *s, struct ring *ring, const struct words_even
 	if (mark.origin != FPROF_ORIGIN_GAME && mark.origin != FPROF_ORIGIN_HOOK)
 		return MALFORMED;
 	if (!marker_id(s, ring, (uint32_t)e->words[1], &mark.marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	r = words_part(s, ring, &part);
 	if (r < 0)
 		return r;
@@ -113,6 +115,12 @@ static void put_number(struct part *part, uint32_t type, uint64_t bits)
 		chunk_build_varint(&part->b, chunk_zigzag((int64_t)bits));
 }
 
+/* A database would take it for NULL. */
+static bool is_nan(uint32_t type, uint64_t bits)
+{
+	return type == FPROF_VALUE_F64 && (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+}
+
 static int event_counter(struct live *s, struct ring *ring, const struct words_event *e)
 {
 	struct counter_event c = {.t = e->t};
@@ -124,10 +132,10 @@ static int event_counter(struct live *s, struct ring *ring, const struct words_e
 	c.op = (uint32_t)(e->words[1] >> 32) & 0xff;
 	c.type = (uint32_t)(e->words[1] >> 40) & 0xff;
 	c.bits = e->words[2];
-	if (c.op > FPROF_COUNTER_ADD || c.type > FPROF_VALUE_U64)
+	if (c.op > FPROF_COUNTER_ADD || c.type > FPROF_VALUE_U64 || is_nan(c.type, c.bits))
 		return MALFORMED;
 	if (!marker_id(s, ring, (uint32_t)e->words[1], &c.marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	if (c.marker == 0)
 		return MALFORMED;
 	r = counters_put(s, stream_find(s->frames.streams.at[0], c.t), &c);
@@ -163,7 +171,7 @@ static int event_message(struct live *s, struct ring *ring, const struct words_e
 	if (e->count < 3 || !take_text(e, 3, e->words[1] >> 32, text))
 		return MALFORMED;
 	if (!marker_id(s, ring, (uint32_t)e->words[1], &marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	bytes = strlen(text);
 	r = ready(s, ring, &t, 5 + 5 + 5 + bytes, &part);
 	if (r < 0)
@@ -288,7 +296,7 @@ static int event_gpu_queue(struct live *s, struct ring *ring, const struct words
 	bits = (uint32_t)(e->words[1] >> 32);
 	memcpy(&ns_per_tick, &e->words[2], 8);
 	if (!marker_id(s, ring, (uint32_t)e->words[3], &marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	name = marker_table_at(&s->markers, marker);
 	track = track_find_queue(s, queue);
 	r = gpu_queue(s->gpu, queue, track ? track->id : s->tracks.next_id, ns_per_tick, bits);
@@ -337,7 +345,7 @@ static int event_gpu_span(struct live *s, struct ring *ring, const struct words_
 	span.view = (uint32_t)e->words[6];
 	span.fence = e->words[7];
 	if (!marker_id(s, ring, (uint32_t)(e->words[1] >> 32), &span.marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	return gpu_span(s->gpu, &span, frames_ns(s, e->t)) ? WORDS_STORED : gpu_dropped_one(s);
 }
 

@@ -409,6 +409,86 @@ static void lanes_of_a_thread_are_one_track(void **state)
 	assert_chunks(w->s->batch, fake_track(w->s->batch, "main"), 1, "|T0|M");
 }
 
+/* The ith interval of a slow worker: 251 to 1999 ms, in no order. */
+static uint64_t uneven(uint64_t i)
+{
+	return (251 + i * 7919 % 1749) * MS;
+}
+
+/* Beside a main stream at 60 Hz, in sweeps that end anywhere. */
+static void a_slow_uneven_stream_has_no_empty_and_no_long_frames(void **state)
+{
+	struct world *w = *state;
+	uint32_t stream = fake_marker(&w->m[0], FPROF_MARKER_STREAM, "stream");
+	uint64_t ticks[40], tick = 0, main = 0, t = 0, n = 0;
+	size_t i, seen = 0;
+
+	for (i = 0; i < 40; i++)
+		ticks[i] = tick += uneven(i);
+	for (i = 0; i < 40; t = main += 16 * MS) {
+		fake_mark(&w->main, main + 100);
+		if (ticks[i] < main + 16 * MS) {
+			fake_begin(&w->other, w->zone, ticks[i] - 10);
+			fake_end(&w->other, w->zone, ticks[i] - 5);
+			fake_mark_by(&w->other, stream, FPROF_ORIGIN_GAME, ++n, UINT64_MAX,
+				     ticks[i++]);
+		}
+		if (n % 3 == 0)
+			fake_sweep(w->s, t);
+	}
+	fake_sweep(w->s, t + 1000 * MS);
+	for (i = 0; i < w->s->batch->frames.count; i++) {
+		const struct frame_row *f = &w->s->batch->frames.at[i];
+
+		if (f->stream == 0)
+			continue;
+		assert_int_equal(f->frame, seen + 1);
+		assert_int_equal(f->t1, ticks[seen]);
+		assert_int_equal(f->t0, seen ? ticks[seen - 1] : 20);
+		assert_int_equal(f->flags & FRAME_STARTUP, seen ? 0 : FRAME_STARTUP);
+		assert_true(f->end_ns - f->begin_ns >= 251 * MS - 20);
+		assert_true(f->end_ns - f->begin_ns < 2000 * (int64_t)MS);
+		seen++;
+	}
+	assert_int_equal(seen, 40);
+}
+
+/* Every number of a session rests on its clock. */
+static void a_doubtful_clock_marks_every_frame(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(w->s->clock_kind, FPROF_CLOCK_MONOTONIC);
+	fake_mark(&w->main, 100);
+	fake_mark(&w->main, 200);
+	fake_sweep(w->s, 1000);
+	w->s->clock_kind = FPROF_CLOCK_TSC; /* as if it had always been */
+	fake_mark(&w->main, 300);
+	fake_sweep(w->s, 1000);
+	expect_frames(w, 3);
+	assert_int_equal(w->s->batch->frames.at[0].flags, FRAME_STARTUP | FRAME_CLOCK_DOUBTFUL);
+	assert_int_equal(w->s->batch->frames.at[1].flags, FRAME_CLOCK_DOUBTFUL);
+	assert_int_equal(w->s->batch->frames.at[2].flags, 0);
+}
+
+/* NaN is no number, and a database would take it for NULL. */
+static void a_counter_of_nan_is_malformed(void **state)
+{
+	struct world *w = *state;
+	uint32_t marker = fake_marker(&w->m[0], FPROF_MARKER_COUNTER, "c");
+	const uint64_t nan = UINT64_C(0xfff8000000000000), inf = UINT64_C(0x7ff0000000000000);
+
+	fake_counter(&w->main, marker, FPROF_COUNTER_SET, FPROF_VALUE_F64, nan, 50);
+	fake_mark(&w->main, 100);
+	fake_counter(&w->main, marker, FPROF_COUNTER_SET, FPROF_VALUE_F64, inf, 150);
+	fake_mark(&w->main, 200);
+	fake_sweep(w->s, 1000);
+	assert_int_equal(fake_ring(w->s, 0, 1)->discarded[DISCARD_MALFORMED], 1);
+	assert_int_equal(w->s->batch->frame_counters.count, 1);
+	assert_int_equal(w->s->batch->frame_counters.at[0].frame, 2);
+	fake_balance(fake_ring(w->s, 0, 1), &w->main);
+}
+
 static void named_streams_have_frames_of_their_own(void **state)
 {
 	struct world *w = *state;
@@ -730,6 +810,9 @@ int main(void)
 		TEST(a_hooked_game_with_one_frame_is_held_for_a_second_only),
 		TEST(lanes_of_a_thread_are_one_track),
 		TEST(named_streams_have_frames_of_their_own),
+		TEST(a_slow_uneven_stream_has_no_empty_and_no_long_frames),
+		TEST(a_doubtful_clock_marks_every_frame),
+		TEST(a_counter_of_nan_is_malformed),
 		TEST(waits_partition_the_wall_time),
 		TEST(waits_of_two_lanes_are_merged),
 		TEST(set_counters_hold_and_add_counters_start_at_zero),

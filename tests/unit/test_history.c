@@ -506,31 +506,6 @@ static void too_many_zones_are_cut_deepest_first(void **state)
 	history_frame_detail_deinit(&d);
 }
 
-/* Threads that a game made busy beyond reason must not hold the reader up: the rest is left out. */
-static void a_frame_is_decoded_up_to_a_bound(void **state)
-{
-	struct fixture *f = *state;
-	struct batch *b = three_frames();
-	const uint32_t tracks = ZONE_EVENTS_MAX / 100000 + 3;
-	struct history_frame_detail d;
-	struct maker *m;
-	uint32_t track, i;
-
-	for (track = 1; track <= tracks; track++) {
-		m = maker_new(1, track, 0, 110);
-		for (i = 0; i < 50000; i++) {
-			make_begin(m, 110, 1);
-			make_end(m, 120);
-		}
-		make_chunk(m, b);
-	}
-	submit(f, b);
-	assert_int_equal(history_frame_detail(f->history, 1, NULL, 2, 10, &d), 0);
-	assert_true(d.truncated);
-	assert_true(d.tracks.count > 0 && d.tracks.count < tracks);
-	history_frame_detail_deinit(&d);
-}
-
 /* Far more zones than wanted, in many chunks: what is kept stays bounded while decoding. */
 static void a_huge_frame_is_bounded(void **state)
 {
@@ -874,6 +849,38 @@ static void counters_and_gpu_are_with_their_frame(void **state)
 	history_frame_detail_deinit(&d);
 }
 
+/* Known from a later frame on; what never had a value in any is not known. */
+static void counters_are_null_before_their_first_value(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct history_frame_detail d;
+
+	PUSH(&b->frame_counters, (struct frame_counter_row){1, 0, 2, 4, false, false, {.i = 12}});
+	PUSH(&b->frame_counters, (struct frame_counter_row){1, 0, 3, 3, false, false, {.i = 1}});
+	PUSH(&b->frame_counters, (struct frame_counter_row){1, 0, 3, 4, false, false, {.i = 13}});
+	submit(f, b);
+	detail_of(f, 1, &d);
+	assert_int_equal(d.counters.count, 0);
+	assert_int_equal(d.counters_to_come.count, 2);
+	assert_int_equal(d.counters_to_come.at[0], 3);
+	assert_int_equal(d.counters_to_come.at[1], 4);
+	assert_string_equal(history_marker_of(&d, 3)->name, "render");
+	history_frame_detail_deinit(&d);
+	detail_of(f, 2, &d);
+	assert_int_equal(d.counters.count, 1);
+	assert_int_equal(d.counters_to_come.count, 1);
+	assert_int_equal(d.counters_to_come.at[0], 3);
+	history_frame_detail_deinit(&d);
+	detail_of(f, 3, &d);
+	assert_int_equal(d.counters.count, 2);
+	assert_int_equal(d.counters_to_come.count, 0);
+	history_frame_detail_deinit(&d);
+	detail_of(f, HISTORY_TAIL, &d);
+	assert_int_equal(d.counters.count + d.counters_to_come.count, 0);
+	history_frame_detail_deinit(&d);
+}
+
 /* A frame of which results are missing has no figure, neither here nor in the view; its queues have
  * theirs. */
 static void an_incomplete_frame_has_no_gpu_time(void **state)
@@ -1141,7 +1148,6 @@ int main(void)
 		TEST(loss_between_chunks_truncates),
 		TEST(a_damaged_chunk_loses_only_itself),
 		TEST(too_many_zones_are_cut_deepest_first),
-		TEST(a_frame_is_decoded_up_to_a_bound),
 		TEST(a_huge_frame_is_bounded),
 		TEST(depth_has_its_limit),
 		TEST(times_are_on_the_sessions_clock),
@@ -1151,6 +1157,7 @@ int main(void)
 		TEST(a_tail_of_many_events_is_cut),
 		TEST(open_zones_of_lanes_nest_by_time),
 		TEST(counters_and_gpu_are_with_their_frame),
+		TEST(counters_are_null_before_their_first_value),
 		TEST(an_incomplete_frame_has_no_gpu_time),
 		TEST(unknown_times_are_null),
 		TEST(evicted_frames_say_so),
