@@ -506,6 +506,31 @@ static void too_many_zones_are_cut_deepest_first(void **state)
 	history_frame_detail_deinit(&d);
 }
 
+/* Threads that a game made busy beyond reason must not hold the reader up: the rest is left out. */
+static void a_frame_is_decoded_up_to_a_bound(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	const uint32_t tracks = ZONE_EVENTS_MAX / 100000 + 3;
+	struct history_frame_detail d;
+	struct maker *m;
+	uint32_t track, i;
+
+	for (track = 1; track <= tracks; track++) {
+		m = maker_new(1, track, 0, 110);
+		for (i = 0; i < 50000; i++) {
+			make_begin(m, 110, 1);
+			make_end(m, 120);
+		}
+		make_chunk(m, b);
+	}
+	submit(f, b);
+	assert_int_equal(history_frame_detail(f->history, 1, NULL, 2, 10, &d), 0);
+	assert_true(d.truncated);
+	assert_true(d.tracks.count > 0 && d.tracks.count < tracks);
+	history_frame_detail_deinit(&d);
+}
+
 /* Far more zones than wanted, in many chunks: what is kept stays bounded while decoding. */
 static void a_huge_frame_is_bounded(void **state)
 {
@@ -1148,6 +1173,7 @@ int main(void)
 		TEST(loss_between_chunks_truncates),
 		TEST(a_damaged_chunk_loses_only_itself),
 		TEST(too_many_zones_are_cut_deepest_first),
+		TEST(a_frame_is_decoded_up_to_a_bound),
 		TEST(a_huge_frame_is_bounded),
 		TEST(depth_has_its_limit),
 		TEST(times_are_on_the_sessions_clock),
