@@ -103,9 +103,10 @@ int lane_marker(struct live *s, struct lane *lane, uint32_t id, uint32_t *ret_en
 		return 0;
 	if (r == 0) {
 		r = intern(s, &copy, &session_id);
-		if (r < 0)
+		if (r < 0 && r != -ENOSPC)
 			return r;
-		*ret_entry = session_id | (copy.kind != FPROF_MARKER_ZONE ? LANE_SLOW : 0);
+		*ret_entry = r < 0 ? LANE_FULL
+				   : session_id | (copy.kind != FPROF_MARKER_ZONE ? LANE_SLOW : 0);
 	}
 	lane->map[id] = *ret_entry;
 	return 0;

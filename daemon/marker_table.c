@@ -69,6 +69,11 @@ static bool same(const struct marker *a, const struct marker *m, const struct ma
 	       !strcmp(file_of(a), copy->file);
 }
 
+static size_t strings_of(const struct marker *m)
+{
+	return (size_t)m->name_bytes + m->category_bytes + m->file_bytes;
+}
+
 static int keep_strings(struct marker *m, const struct marker_copy *copy)
 {
 	m->strings = malloc((size_t)m->name_bytes + m->category_bytes + m->file_bytes + 3);
@@ -131,6 +136,8 @@ int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, 
 		*ret_id = id;
 		return 0;
 	}
+	if (t->string_bytes + strings_of(&m) > MARKER_TABLE_BYTES)
+		return -ENOSPC;
 	if ((t->markers.count + 1) * 2 > t->slot_count) {
 		r = grow(t);
 		if (r < 0)
@@ -145,6 +152,7 @@ int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, 
 	id = (uint32_t)t->markers.count;
 	*slot_for(t->slots, t->slot_count, m.hash) = id;
 	t->kinds_seen |= 1u << m.kind;
+	t->string_bytes += strings_of(&m);
 	*ret_id = id;
 	return 0;
 }

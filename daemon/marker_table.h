@@ -11,6 +11,9 @@
 
 #define MARKER_NO_COUNTER UINT32_MAX
 
+#define MARKER_TABLE_BYTES \
+	(6u * 1024 * 1024) /* of strings, in one session: less than the smallest history */
+
 struct marker {
 	uint8_t kind, level, unit, dynamic;
 	bool reported;	  /* an unbalanced use of it was logged */
@@ -25,12 +28,14 @@ struct marker_table {
 	VEC(struct marker) markers; /* of id i: at[i - 1] */
 	uint32_t *slots;	    /* open addressing: ids, 0 is empty */
 	uint32_t slot_count;	    /* a power of two, or 0 */
+	size_t string_bytes;	    /* of all, without NULs */
 	uint32_t kinds_seen;	    /* bit per enum fprof_marker_kind */
 };
 
 void marker_table_deinit(struct marker_table *t);
 
-/* The id of the marker with this content, made if there is none (*ret_new). -ENOMEM. */
+/* The id of the marker with this content, made if there is none (*ret_new). -ENOMEM, -ENOSPC:
+ * its strings are more than MARKER_TABLE_BYTES allow. */
 int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, uint32_t *ret_id,
 			bool *ret_new);
 

@@ -326,6 +326,8 @@ static int single(struct live *s, struct ring *ring, uint64_t word, int64_t t)
 		return r;
 	if (marker == LANE_BAD)
 		return WORDS_DISCARD + DISCARD_MALFORMED;
+	if (marker == LANE_FULL)
+		return WORDS_DISCARD + DISCARD_QUOTA;
 	marker &= LANE_ID_MASK;
 	r = words_part(s, ring, &part);
 	if (r < 0)

@@ -32,7 +32,9 @@ static bool marker_id(struct live *s, struct ring *ring, uint32_t id, uint32_t *
 	if (id > FPROF_ID_MASK)
 		return false;
 	*ret_error = lane_marker(s, ring->lane, id, &entry);
-	if (*ret_error < 0 || entry == LANE_BAD)
+	if (*ret_error == 0 && entry == LANE_FULL)
+		*ret_error = QUOTA;
+	if (*ret_error != 0 || entry == LANE_BAD)
 		return false;
 	*ret_id = entry & LANE_ID_MASK;
 	return true;
@@ -86,7 +88,7 @@ static int event_mark(struct live *s, struct ring *ring, const struct words_even
 	if (mark.origin != FPROF_ORIGIN_GAME && mark.origin != FPROF_ORIGIN_HOOK)
 		return MALFORMED;
 	if (!marker_id(s, ring, (uint32_t)e->words[1], &mark.marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	r = words_part(s, ring, &part);
 	if (r < 0)
 		return r;
@@ -133,7 +135,7 @@ static int event_counter(struct live *s, struct ring *ring, const struct words_e
 	if (c.op > FPROF_COUNTER_ADD || c.type > FPROF_VALUE_U64 || is_nan(c.type, c.bits))
 		return MALFORMED;
 	if (!marker_id(s, ring, (uint32_t)e->words[1], &c.marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	if (c.marker == 0)
 		return MALFORMED;
 	r = counters_put(s, stream_find(s->frames.streams.at[0], c.t), &c);
@@ -169,7 +171,7 @@ static int event_message(struct live *s, struct ring *ring, const struct words_e
 	if (e->count < 3 || !take_text(e, 3, e->words[1] >> 32, text))
 		return MALFORMED;
 	if (!marker_id(s, ring, (uint32_t)e->words[1], &marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	bytes = strlen(text);
 	r = ready(s, ring, &t, 5 + 5 + 5 + bytes, &part);
 	if (r < 0)
@@ -294,7 +296,7 @@ static int event_gpu_queue(struct live *s, struct ring *ring, const struct words
 	bits = (uint32_t)(e->words[1] >> 32);
 	memcpy(&ns_per_tick, &e->words[2], 8);
 	if (!marker_id(s, ring, (uint32_t)e->words[3], &marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	name = marker_table_at(&s->markers, marker);
 	track = track_find_queue(s, queue);
 	r = gpu_queue(s->gpu, queue, track ? track->id : s->tracks.next_id, ns_per_tick, bits);
@@ -343,7 +345,7 @@ static int event_gpu_span(struct live *s, struct ring *ring, const struct words_
 	span.view = (uint32_t)e->words[6];
 	span.fence = e->words[7];
 	if (!marker_id(s, ring, (uint32_t)(e->words[1] >> 32), &span.marker, &r))
-		return r < 0 ? r : MALFORMED;
+		return r ? r : MALFORMED;
 	return gpu_span(s->gpu, &span, frames_ns(s, e->t)) ? WORDS_STORED : gpu_dropped_one(s);
 }
 

@@ -155,7 +155,7 @@ static int fiber_name(struct live *s, struct ring *ring, uint32_t id, const char
 	if (id == 0)
 		return 0;
 	r = lane_marker(s, ring->lane, id, &entry);
-	if (r < 0 || entry == LANE_BAD)
+	if (r < 0 || entry == LANE_BAD || entry == LANE_FULL)
 		return r;
 	m = marker_table_at(&s->markers, entry & LANE_ID_MASK);
 	*ret_name = m ? m->strings : NULL;

@@ -191,6 +191,37 @@ static void raw_word(struct world *w, uint64_t word, uint64_t time)
 	fake_put(&w->t[0], &word, 1, time);
 }
 
+/* A session's names must not fill the history: what has no room is discarded and counted. */
+static void names_have_a_bound(void **state)
+{
+	struct marker_copy copy = {.kind = FPROF_MARKER_ZONE};
+	struct world *w = *state;
+	uint32_t late, id;
+	bool is_new;
+	int r = 0;
+
+	memset(copy.name, 'x', FPROF_NAME_MAX);
+	while (r == 0) {
+		copy.line++;
+		r = marker_table_intern(&w->s->markers, &copy, &id, &is_new);
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_in_range(copy.line, MARKER_TABLE_BYTES / FPROF_NAME_MAX - 1,
+			MARKER_TABLE_BYTES / FPROF_NAME_MAX + 1);
+	copy.line = 1; /* is there already */
+	assert_int_equal(marker_table_intern(&w->s->markers, &copy, &id, &is_new), 0);
+	assert_false(is_new);
+	late = fake_marker(&w->m, FPROF_MARKER_ZONE, copy.name);
+	fake_begin(&w->t[0], late, 10);
+	fake_end(&w->t[0], late, 11);
+	fake_begin(&w->t[0], w->a, 12);
+	fake_end(&w->t[0], w->a, 13);
+	finish(w, 100);
+	expect(w, "t0", "|T0+a-");
+	assert_int_equal(fake_ring(w->s, 0, 0)->discarded[DISCARD_QUOTA], 2);
+	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]);
+}
+
 static void unknown_markers_are_discarded_one_by_one(void **state)
 {
 	struct world *w = *state;
@@ -738,6 +769,7 @@ int main(void)
 		TEST(a_lap_closes_what_was_open_as_truncated),
 		TEST(a_lap_over_the_end_of_a_thread_ends_its_track),
 		TEST(a_head_that_runs_backwards_ends_the_ring_only),
+		TEST(names_have_a_bound),
 		TEST(unknown_markers_are_discarded_one_by_one),
 		TEST(a_garbage_word_costs_its_block_exactly),
 		TEST(lengths_beyond_the_block_are_malformed),
