@@ -9,6 +9,7 @@
 #include "history_impl.h"
 #include "log.h"
 #include "rows.h"
+#include "shm/layout.h"
 #include "store_db.h"
 #include "util.h"
 
@@ -27,7 +28,9 @@
 static const char *const texts[HISTORY_STATEMENTS] = {
 	[HISTORY_SESSIONS] = SESSION_SELECT "ORDER BY s.id DESC",
 	[HISTORY_SESSION] = SESSION_SELECT "AND s.id = ?2",
-	[HISTORY_CURRENT] = SESSION_SELECT "ORDER BY t.state = 0 DESC, s.id DESC LIMIT 1",
+	[HISTORY_CURRENT] =
+		SESSION_SELECT "AND ifnull(s.name, '') NOT GLOB '" FPROF_SELFTEST_NAME "*' "
+			       "ORDER BY t.state = 0 DESC, s.id DESC LIMIT 1",
 	[HISTORY_INFOS] = "SELECT key, value FROM infos WHERE session = ? ORDER BY key",
 	[HISTORY_EVICTED] = "SELECT ifnull(evicted_before_ticks, -9223372036854775807 - 1) "
 			    "FROM session_totals WHERE session = ?",

@@ -36,8 +36,8 @@ void history_session_deinit(struct history_session *session);
 typedef VEC(struct history_session) history_sessions_vec;
 int history_sessions(struct history *h, uint32_t uid, history_sessions_vec *ret_sessions);
 void history_sessions_free(history_sessions_vec *sessions);
-/* id 0: `current`: the newest live one, else the newest. 0, -ENOENT, -EIO. A session of another
- * uid is -ENOENT. */
+/* id 0: `current`: the newest live one, else the newest, of those that are no selftest's. 0,
+ * -ENOENT, -EIO. A session of another uid is -ENOENT. */
 int history_session(struct history *h, uint64_t id, uint32_t uid,
 		    struct history_session *ret_session);
 

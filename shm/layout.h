@@ -211,6 +211,9 @@ struct fprof_control {
  * BYE when it ends in order. Nobody blocks on it.
  */
 #define FPROF_SOCKET_MAGIC UINT32_C(0x4b534650)
+/* The names of sessions of `fprof selftest` begin so: no game of a user, they are neither current
+ * nor in the daemon's totals. */
+#define FPROF_SELFTEST_NAME "fprof selftest: "
 
 enum fprof_message_type {
 	FPROF_MSG_HELLO = 1,

@@ -24,6 +24,8 @@ import { decodeView, emptyView, encodeView, streamOf } from './view.js';
  * @property {boolean} truncated
  */
 
+/** How the names of sessions of `fprof selftest` begin: they are shown only when asked for. */
+const SELFTEST = 'fprof selftest: ';
 const POLL_MS = 2000;
 const NUMBERS_MS = 250;
 const SETTLE_MS = 200;
@@ -189,7 +191,8 @@ export class Model {
 		this.changed('connection');
 	}
 
-	/** The session to show: the one asked for, if it is here; else stay while it is live; else the newest live one; else the newest. */
+	/** The session to show: the one asked for, if it is here; else stay while it is live; else the newest live one; else the newest;
+	 * a session of the self test only when it is asked for. */
 	choose() {
 		const { session } = this.view;
 		const asked = this.sessions.find((one) => String(one.id) === session);
@@ -197,8 +200,9 @@ export class Model {
 		if (session !== null)
 			return asked ?? null;
 		const same = this.sessions.find((one) => one.id === this.session?.id);
-		const live = this.sessions.find((one) => one.state === 'live');
-		return same?.state === 'live' ? same : live ?? this.sessions[0] ?? null;
+		const played = this.sessions.filter((one) => !one.name?.startsWith(SELFTEST));
+		const live = played.find((one) => one.state === 'live');
+		return same?.state === 'live' ? same : live ?? played[0] ?? null;
 	}
 
 	/** @param {any|null} session @param {boolean} again read its frames even if it is the same */

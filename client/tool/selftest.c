@@ -6,6 +6,7 @@
  */
 #include "api.h"
 #include "fixture.h"
+#include "shm/layout.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -385,7 +386,7 @@ static bool run_fixture(struct selftest *t, const struct fixture *fixture, const
 	char name[64];
 
 	t->fixture = fixture;
-	snprintf(name, sizeof(name), "selftest %s %d", fixture->name, (int)getpid());
+	snprintf(name, sizeof(name), FPROF_SELFTEST_NAME "%s %d", fixture->name, (int)getpid());
 	if (!record(fixture, socket, name))
 		return differs(t, 0, NULL, "recording", "an orderly end", "another one");
 	session = wait_for_session(t, name);

@@ -104,6 +104,10 @@ fi
 expect status_has_reasons 0 '^scheduler +off +[a-z]' status
 expect no_session_yet 1 'There is no such' frames
 expect selftest 0 '^FPROF_SELFTEST_OK=true$' selftest
+expect selftest_is_listed 0 'fprof selftest: lapped [0-9]+ +ended' sessions
+expect selftest_is_not_current 1 'There is no such' frames
+expect selftest_is_in_no_total 0 '"losses"' status --json
+expect_json selftest_counts_nothing '.sessions.total == 0 and .current == null and ([.losses[]] | add) == 0'
 expect selftest_as_json 0 '"ok": true' selftest --json
 expect_json selftest_ran_all_fixtures '.fixtures >= 6 and .failures == []'
 
