@@ -18,8 +18,8 @@ struct memory {
 
 /*
  * Makes a memory of up to FPROF_SLOTS_DEFAULT rings of ring_words words; fewer where they would
- * be more than 960 MiB, or the process's limits leave no room for so many. 0 or a negative errno, and then nothing is left
- * behind.
+ * be more than 960 MiB, or the process's limits leave no room for so many. 0 or a negative errno,
+ * and then nothing is left behind.
  */
 int memory_new(uint32_t ring_words, enum fprof_clock_kind clock, enum fprof_origin origin,
 	       struct memory *ret_memory);
