@@ -68,6 +68,9 @@ static int open_or_begin(struct store_state *s, bool *ret_begun)
 	*ret_begun = false;
 	if (r < 0)
 		return r;
+	/* SQLite would only say that it cannot open the file. */
+	if (access(s->dir, W_OK) < 0)
+		return -errno;
 	r = db_open(s->path, DB_STATE, true, &s->db);
 	if (r != -EBADMSG)
 		return r;
