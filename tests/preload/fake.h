@@ -9,7 +9,7 @@
 
 /* What the last call of each kind had for arguments, and how many calls there were. */
 struct fake_log {
-	unsigned swaps, presents, acquires, fences, finishes;
+	unsigned swaps, presents, acquires, fences, semaphores, finishes;
 	uint64_t arguments[6];
 };
 

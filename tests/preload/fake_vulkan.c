@@ -24,6 +24,9 @@ FAKE_API int vkAcquireNextImageKHR(void *device, uint64_t swapchain, uint64_t ti
 FAKE_API int vkWaitForFences(void *device, uint32_t count, const void *fences, uint32_t all,
 			     uint64_t timeout);
 
+FAKE_API int vkWaitSemaphores(void *device, const void *info, uint64_t timeout);
+FAKE_API int vkWaitSemaphoresKHR(void *device, const void *info, uint64_t timeout);
+
 static unsigned driver_of(const void *handle)
 {
 	return ((const struct fake_handle *)handle)->driver;
@@ -79,6 +82,21 @@ int vkWaitForFences(void *device, uint32_t count, const void *fences, uint32_t a
 	return 2; /* VK_TIMEOUT */
 }
 
+int vkWaitSemaphores(void *device, const void *info, uint64_t timeout)
+{
+	struct fake_log *log = &fake_vulkan_log[driver_of(device)];
+
+	log->semaphores++;
+	log->arguments[1] = (uint64_t)(uintptr_t)info;
+	log->arguments[2] = timeout;
+	return 2; /* VK_TIMEOUT */
+}
+
+int vkWaitSemaphoresKHR(void *device, const void *info, uint64_t timeout)
+{
+	return vkWaitSemaphores(device, info, timeout);
+}
+
 vk_fn vkGetDeviceProcAddr(void *device, const char *name)
 {
 	if (strcmp(name, "vkGetDeviceProcAddr") == 0)
@@ -89,6 +107,8 @@ vk_fn vkGetDeviceProcAddr(void *device, const char *name)
 		return (vk_fn)vkAcquireNextImageKHR;
 	if (strcmp(name, "vkWaitForFences") == 0)
 		return (vk_fn)vkWaitForFences;
+	if (strcmp(name, "vkWaitSemaphores") == 0)
+		return (vk_fn)vkWaitSemaphores;
 	return NULL;
 }
 

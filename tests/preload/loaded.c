@@ -15,6 +15,7 @@ typedef unsigned (*egl_swap_fn)(void *, void *);
 typedef int (*present_fn)(void *, const void *);
 typedef int (*acquire_fn)(void *, uint64_t, uint64_t, uint64_t, uint64_t, uint32_t *);
 typedef int (*fences_fn)(void *, uint32_t, const void *, uint32_t, uint64_t);
+typedef int (*semaphores_fn)(void *, const void *, uint64_t);
 
 static const char *directory;
 
@@ -160,7 +161,7 @@ static void vulkan_two_devices(void)
 	CHECK(presents[0](&handles[1], NULL) == -13);
 	CHECK(log && log[0].presents == 10 && log[1].presents == 10);
 	CHECK(!device_get(&handles[0], "vkNothing"));
-	CHECK(!device_get(&handles[0], "vkWaitSemaphores"));
+	CHECK(!device_get(&handles[0], "vkWaitSemaphoresKHR"));
 }
 
 static void vulkan_results(void)
@@ -186,6 +187,31 @@ static void vulkan_results(void)
 	CHECK(log->arguments[3] == 13 && log->arguments[4] == 14);
 	CHECK(fences(&handle, 2, &index, 1, UINT64_MAX - 1) == 2);
 	CHECK(log->arguments[1] == 2 && log->arguments[4] == UINT64_MAX - 1);
+}
+
+/* By name from the library, from the loader for a device, and as the extension that it was. */
+static void vulkan_semaphores(void)
+{
+	void *vulkan = load("libfakevulkan.so", RTLD_LOCAL);
+	struct fake_log *log = dlsym(vulkan, "fake_vulkan_log");
+	struct fake_handle handle = {NULL, 0};
+	present_fn present = (present_fn)fetch(vulkan, "vkQueuePresentKHR");
+	lookup2_fn get = (lookup2_fn)fetch(vulkan, "vkGetDeviceProcAddr");
+	semaphores_fn waits[] = {
+		(semaphores_fn)fetch(vulkan, "vkWaitSemaphores"),
+		(semaphores_fn)get(&handle, "vkWaitSemaphores"),
+		(semaphores_fn)fetch(vulkan, "vkWaitSemaphoresKHR"),
+	};
+	unsigned i;
+
+	CHECK(log);
+	CHECK(present(&handle, NULL) == 0);
+	for (i = 0; i < 3; i++) {
+		CHECK(waits[i](&handle, &waits[i], UINT64_MAX - i) == 2);
+		CHECK(log->semaphores == i + 1);
+		CHECK(log->arguments[1] == (uint64_t)(uintptr_t)&waits[i]);
+		CHECK(log->arguments[2] == UINT64_MAX - i);
+	}
 }
 
 /* 160 functions of one name, more than the hook can stand in front of: the rest works, unseen. */
@@ -214,6 +240,7 @@ int main(int argc, char **argv)
 		{"wrapper_of_same_name", wrapper_of_same_name},
 		{"vulkan_two_devices", vulkan_two_devices},
 		{"vulkan_results", vulkan_results},
+		{"vulkan_semaphores", vulkan_semaphores},
 		{"more_than_the_pool", more_than_the_pool},
 	};
 

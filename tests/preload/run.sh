@@ -134,6 +134,8 @@ check vulkan_two_devices "$loaded" vulkan_two_devices "$OUT" -- '20 ^mark '
 check vulkan_results_and_arguments "$loaded" vulkan_results "$OUT" -- \
 	'2 ^mark ' '3 ^begin .*kind=2 name=vkQueuePresentKHR' \
 	'1 ^begin .*kind=2 name=vkAcquireNextImageKHR' '1 ^begin .*kind=1 name=vkWaitForFences'
+check vulkan_waits_for_semaphores "$loaded" vulkan_semaphores "$OUT" -- '1 ^mark ' \
+	'2 ^begin .*kind=1 name=vkWaitSemaphores$' '1 ^begin .*kind=1 name=vkWaitSemaphoresKHR$' '3 ^begin .*kind=1'
 # 128 thunks, one of which is eglGetProcAddress itself
 check more_functions_than_thunks "$loaded" more_than_the_pool "$OUT" -- '127 ^mark ' \
 	'1 ^info hook=eglSwapBuffersWithDamageEXT was fetched too often'
