@@ -2,6 +2,7 @@
 // Prints node's test events the way tests/run.sh counts them: one line a test, "ok NAME", "not ok NAME" or
 // "skip NAME: reason"; what went wrong follows as comments.
 
+const SUMMARY = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
 const comment = (text) => text.split('\n').map((line) => `# ${line}\n`).join('');
 
 function* one(verdict, { name, details, skip, todo }) {
@@ -26,7 +27,7 @@ export default async function* report(events) {
 			yield* one('ok', data);
 		else if (type === 'test:fail')
 			yield* one('not ok', data);
-		else if (type === 'test:stderr' || type === 'test:stdout')
+		else if (type === 'test:stderr' || type === 'test:stdout' || (type === 'test:diagnostic' && !SUMMARY.test(data.message)))
 			yield comment(data.message.trimEnd());
 	}
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A game that does what games should not. misbehave WHAT [N] runs to its end and prints "events N":
- *how many zone begins, zone ends and frame marks it made, which is what the daemon must account for
- *(it adds thread words of its own).
+ * how many zone begins, zone ends and frame marks it made, which is what the daemon must account
+ *for (it adds thread words of its own).
  *
  *	threads N   N threads at once, each with a few zones
  *	names N     N distinct dynamic names
  *	tight N     N frame marks in a loop that does nothing else
  *	nomark N    zones for N ms and no frame mark
  *	churn N     8 writers of N zones a thread, their threads ending and beginning anew
+ *	frames N    frames of 200 zones for N ms, beside 8 such writers; prints what a frame took
  *	closefds N  closes all descriptors in the middle of N frames
  *	steady N    N frames of 500 zones at 100 fps
  */
@@ -19,11 +20,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WRITERS 8
-#define ROUNDS	20
+#define WRITERS	     8
+#define ROUNDS	     20
+#define FRAME_ZONES  200
+#define FRAMES_MAX   100000
+#define THREAD_ZONES 20000
 
 static uint64_t events;
 
@@ -159,6 +164,78 @@ static void churn(long n)
 	}
 }
 
+static int frames_over;
+
+static void *churning_on(void *unused)
+{
+	(void)unused;
+	while (!__atomic_load_n(&frames_over, __ATOMIC_RELAXED)) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, write_some, (void *)(intptr_t)THREAD_ZONES))
+			abort();
+		pthread_join(thread, NULL);
+	}
+	return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double clock_us(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* Frame times of this thread, its CPU time, and how often it waited for anything. */
+static void measure_frames(double ms)
+{
+	static double took[FRAMES_MAX];
+	struct rusage before, after;
+	double begin, cpu, end;
+	size_t n = 0;
+
+	memset(took, 1, sizeof(took)); /* its pages are there */
+	getrusage(RUSAGE_THREAD, &before);
+	cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	end = clock_us(CLOCK_MONOTONIC) + ms * 1e3;
+	do {
+		begin = clock_us(CLOCK_MONOTONIC);
+		zones(FRAME_ZONES);
+		mark();
+		took[n++] = clock_us(CLOCK_MONOTONIC) - begin;
+	} while (begin < end && n < FRAMES_MAX);
+	cpu = clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	getrusage(RUSAGE_THREAD, &after);
+	qsort(took, n, sizeof(took[0]), compare);
+	printf("frames %zu waits %ld cpu_us %.2f p50_us %.1f p99_us %.1f\n", n,
+	       after.ru_nvcsw - before.ru_nvcsw, cpu / (double)n, took[n / 2], took[n * 99 / 100]);
+}
+
+static void frames(long ms)
+{
+	pthread_t writers[WRITERS];
+	int i;
+
+	for (i = 0; i < WRITERS; i++)
+		if (pthread_create(&writers[i], NULL, churning_on, NULL))
+			abort();
+	mark();
+	puts("begun");
+	fflush(stdout);
+	measure_frames((double)ms);
+	__atomic_store_n(&frames_over, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < WRITERS; i++)
+		pthread_join(writers[i], NULL);
+}
+
 static void close_descriptors(long n)
 {
 	long i;
@@ -191,7 +268,7 @@ static const struct {
 } behaviours[] = {
 	{"threads", many_threads}, {"names", many_names}, {"tight", tight_marks},
 	{"nomark", no_mark},	   {"churn", churn},	  {"closefds", close_descriptors},
-	{"steady", steady},
+	{"steady", steady},	   {"frames", frames},
 };
 
 int main(int argc, char **argv)
