@@ -12,8 +12,9 @@
  * Without any pair a submission's earliest span is taken to begin when it was submitted. A span of
  * which no submission is known gets one made up, that ended when it arrived.
  *
- * Frame numbers, submissions and times are the game's words: everything held is bounded, and a frame
- * far ahead of those closed is refused, since its rows would stay for as long as it does not come.
+ * Frame numbers, submissions and times are the game's words: everything held is bounded, and a
+ * frame far ahead of those closed is refused, since its rows would stay for as long as it does not
+ * come.
  */
 #include "gpu.h"
 

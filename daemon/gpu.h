@@ -17,8 +17,9 @@ struct gpu;
 #define GPU_FRAMES_PENDING \
 	8 /* frames after its own that a result may come and still be waited for */
 
-#define GPU_FRAMES_AHEAD \
-	960 /* so far beyond the newest closed frame a result is believed: its ring is read first */
+#define GPU_FRAMES_AHEAD                                                                          \
+	960 /* so far beyond the newest closed frame a result is believed: its ring is read first \
+	     */
 
 struct gpu *gpu_new(uint64_t session); /* NULL: no memory */
 void gpu_free(struct gpu *gpu);	       /* NULL is fine */

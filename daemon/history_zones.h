@@ -22,7 +22,8 @@ struct open_zone {
 	int32_t zone; /* index into zones, -1: not kept */
 };
 
-/* What one call may decode: events, where a chunk counts for ZONE_CHUNK_COST more. Under a second. */
+/* What one call may decode: events, where a chunk counts for ZONE_CHUNK_COST more. Under a second.
+ */
 #define ZONE_EVENTS_MAX 5000000u
 #define ZONE_CHUNK_COST 500u
 

@@ -13,7 +13,8 @@
 struct live;
 
 /* An entry of the map: 0: not looked at; LANE_BAD: no such marker; LANE_FULL: the session has
- * no room for its name; else the session's id, with LANE_SLOW where a zone's begin and end need more than the stack (waits, what is no zone). */
+ * no room for its name; else the session's id, with LANE_SLOW where a zone's begin and end need
+ * more than the stack (waits, what is no zone). */
 #define LANE_BAD     UINT32_MAX
 #define LANE_FULL    (UINT32_MAX - 1)
 #define LANE_SLOW    (1u << 31)

@@ -441,8 +441,8 @@ static struct stored_session *next_ended(const struct evictor *e, size_t *ret_co
 			continue;
 		++*ret_count;
 		count = ended_of(e, s->uid);
-		if (found && (count < most ||
-			      (count == most && (has_frames(s) || !has_frames(found)))))
+		if (found &&
+		    (count < most || (count == most && (has_frames(s) || !has_frames(found)))))
 			continue;
 		found = s;
 		most = count;

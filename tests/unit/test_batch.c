@@ -77,9 +77,9 @@ static void every_kind_of_row_has_weight(void **state)
 	PUSH(&b->frame_counters, (struct frame_counter_row){.session = 1});
 	PUSH(&b->gpu_spans, (struct gpu_span_row){.session = 1});
 	PUSH(&b->ledgers, (struct ledger_row){.stack = must(malloc(3)), .stack_bytes = 3});
-	assert_int_equal(batch_weight(b) - before,
-			 sizeof(struct frame_counter_row) + sizeof(struct gpu_span_row) +
-				 sizeof(struct ledger_row) + 3);
+	assert_int_equal(batch_weight(b) - before, sizeof(struct frame_counter_row) +
+							   sizeof(struct gpu_span_row) +
+							   sizeof(struct ledger_row) + 3);
 	batch_free(b);
 }
 
