@@ -105,7 +105,8 @@ static struct MHD_Response *open_stream(const struct api *api, struct MHD_Connec
 	int rc = e ? stream_client_new(api->hub, filter, &sleeper, &e->client) : -ENOMEM;
 
 	if (rc < 0) {
-		api_fail(a, &full, "At most %d may listen at once", STREAM_CLIENTS_MAX);
+		api_fail(a, &full, "At most %d may listen at once, %d of one user",
+			 STREAM_CLIENTS_MAX, STREAM_CLIENTS_UID);
 		free(e);
 		return NULL;
 	}

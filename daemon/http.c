@@ -14,6 +14,7 @@
 #include "listener.h"
 #include "log.h"
 #include "own.h"
+#include "places.h"
 #include "respond.h"
 #include "util.h"
 
@@ -29,7 +30,9 @@
 #define CONNECTIONS	 128
 #define CONNECTIONS_IP	 32 /* of one address, when others than this machine can reach us */
 #define CONNECTION_BYTES (32u * 1024u) /* request line and headers, and what is being sent */
+#define CONNECTIONS_UID	 48	       /* of one user who is not the daemon's */
 #define TIMEOUT_SECONDS	 30
+#define HEADERS_SECONDS	 10 /* that may pass without a byte until the request is there */
 
 struct http {
 	struct http_context context;
@@ -40,12 +43,14 @@ struct http {
 	bool exposed;
 	uint32_t uid; /* of the daemon */
 	char token[ACCESS_TOKEN_CHARS + 1];
+	struct places places; /* of connections, by user */
 };
 
 /* One accepted connection. */
 struct connection {
 	struct access_peer peer;
 	bool local_socket;		/* the Unix socket */
+	bool counted;			/* among its user's */
 	char address[INET6_ADDRSTRLEN]; /* ours, that it came to */
 };
 
@@ -161,6 +166,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
 	}
 	if (!q->begun) {
 		q->begun = true;
+		MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_SECONDS);
 		return MHD_YES;
 	}
 	return answer(userdata, c, method, peer, q);
@@ -204,15 +210,33 @@ static void note_address(int fd, struct connection *peer)
 			  sizeof(peer->address));
 }
 
+/* One user must not keep all others out. The daemon's own has no bound, nor have other machines'
+ * users, who have one by address. */
+static bool may_connect(struct http *http, struct connection *peer)
+{
+	uint32_t uid = peer->peer.known ? peer->peer.uid : UINT32_MAX;
+
+	if (uid == http->uid || (!peer->peer.known && http->exposed))
+		return true;
+	peer->counted = places_take(&http->places, uid, CONNECTIONS_UID);
+	return peer->counted;
+}
+
+static void forget_connection(struct http *http, struct connection *peer)
+{
+	if (peer && peer->counted)
+		places_give_back(&http->places, peer->peer.known ? peer->peer.uid : UINT32_MAX);
+	free(peer);
+}
+
 static void on_connection(void *userdata, struct MHD_Connection *c, void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info;
 	struct connection *peer;
 
-	(void)userdata;
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		free(*socket_context);
+		forget_connection(userdata, *socket_context);
 		*socket_context = NULL;
 		return;
 	}
@@ -221,6 +245,8 @@ static void on_connection(void *userdata, struct MHD_Connection *c, void **socke
 	if (peer && info) {
 		access_peer(info->connect_fd, &peer->peer);
 		note_address(info->connect_fd, peer);
+		if (!may_connect(userdata, peer))
+			shutdown(info->connect_fd, SHUT_RDWR);
 	}
 	*socket_context = peer;
 }
@@ -244,10 +270,10 @@ static struct MHD_Daemon *serve(struct http *http, int fd, unsigned threads, uns
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_ip, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_SECONDS,
+		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HEADERS_SECONDS,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, NULL, MHD_OPTION_END);
+		on_connection, http, MHD_OPTION_END);
 }
 
 static int start_tcp(struct http *http)
@@ -340,6 +366,7 @@ int http_new(const struct http_context *context, struct http **ret_http)
 	http->context = *context;
 	http->api.context = &http->context;
 	http->uid = geteuid();
+	places_init(&http->places);
 	rc = start(http);
 	if (rc < 0) {
 		http_free(http);
@@ -370,6 +397,7 @@ void http_free(struct http *http)
 	if (http->unix_path)
 		unlink(http->unix_path);
 	free(http->unix_path);
+	places_deinit(&http->places);
 	free(http);
 }
 

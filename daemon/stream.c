@@ -95,6 +95,18 @@ unsigned stream_hub_clients(const struct stream_hub *hub)
 	return __atomic_load_n(&hub->clients, __ATOMIC_RELAXED);
 }
 
+/* Has the user that the filter names a place left? The lock is held. */
+static bool has_place(const struct stream_hub *hub, const struct stream_filter *filter)
+{
+	const struct stream_client *c;
+	unsigned theirs = 0;
+
+	for (c = hub->first; c; c = c->next)
+		theirs += c->filter.uid == filter->uid;
+	return hub->clients < STREAM_CLIENTS_MAX &&
+	       (filter->uid == HISTORY_ANY_UID || theirs < STREAM_CLIENTS_UID);
+}
+
 int stream_client_new(struct stream_hub *hub, const struct stream_filter *filter,
 		      const struct stream_sleeper *sleeper, struct stream_client **ret_client)
 {
@@ -112,7 +124,7 @@ int stream_client_new(struct stream_hub *hub, const struct stream_filter *filter
 	pthread_mutex_lock(&hub->lock);
 	if (hub->closed)
 		rc = -ESHUTDOWN;
-	else if (hub->clients >= STREAM_CLIENTS_MAX)
+	else if (!has_place(hub, filter))
 		rc = -EUSERS;
 	else if (c->queue.failed)
 		rc = -ENOMEM;

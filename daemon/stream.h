@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #define STREAM_CLIENTS_MAX 32
+#define STREAM_CLIENTS_UID 16		  /* of one user who may not see everything */
 #define STREAM_QUEUE_BYTES (256u * 1024u) /* of events waiting for one client */
 
 struct stream_hub;
@@ -49,7 +50,8 @@ struct stream_sleeper {
 	void (*wake)(void *userdata);
 	void *userdata;
 };
-/* 0, -ENOMEM, -EUSERS: STREAM_CLIENTS_MAX are there already, -ESHUTDOWN. */
+/* 0, -ENOMEM, -EUSERS: STREAM_CLIENTS_MAX, or STREAM_CLIENTS_UID of this user, are there
+ * already, -ESHUTDOWN. */
 int stream_client_new(struct stream_hub *hub, const struct stream_filter *filter,
 		      const struct stream_sleeper *sleeper, struct stream_client **ret_client);
 void stream_client_free(struct stream_client *client); /* NULL is fine */

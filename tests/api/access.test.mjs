@@ -109,6 +109,16 @@ describe('another user', { skip: cannotSwitchUser }, () => {
 		assert.deepEqual(new Set(all.sessions.map((one) => one.id)), new Set([theirs.id, session.id]));
 	});
 
+	test('leaves connections to others', async () => {
+		const hold = world.spawn('bash', ['-c', `for i in {1..140}; do exec {fd}<>/dev/tcp/127.0.0.1/${world.port} &&
+			printf 'GET /healthz' >&$fd; done; echo held; read`], { uid: NOBODY, gid: NOBODY, stdio: ['pipe', 'pipe', 'pipe'] });
+		await until('they are held', () => hold.text.includes('held'));
+		assert.equal((await asNobody([url('/status')])).status, 0, 'it has its share');
+		assert.equal(await status({}), 200);
+		hold.kill();
+		await hold.done;
+	});
+
 	test('hears nothing of ours on the stream', async () => {
 		const curl = world.spawn('curl', ['-sN', url('/stream'), '-H', `Last-Event-ID: ${session.id}:0`],
 			{ uid: NOBODY, gid: NOBODY });

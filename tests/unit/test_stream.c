@@ -320,6 +320,28 @@ static void clients_have_a_limit(void **state)
 	stream_hub_free(hub);
 }
 
+static void one_user_leaves_places_to_others(void **state)
+{
+	struct stream_hub *hub = new_hub();
+	const struct stream_sleeper sleeper = {on_sleep, on_wake, NULL};
+	const struct stream_filter theirs = {.uid = 1000}, others = {.uid = 1001};
+	struct reader *readers[STREAM_CLIENTS_UID], *other, *owner;
+	struct stream_client *more;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < STREAM_CLIENTS_UID; i++)
+		readers[i] = open_reader(hub, theirs);
+	assert_int_equal(stream_client_new(hub, &theirs, &sleeper, &more), -EUSERS);
+	other = open_reader(hub, others);
+	owner = open_reader(hub, everything);
+	for (i = 0; i < STREAM_CLIENTS_UID; i++)
+		close_reader(readers[i]);
+	close_reader(other);
+	close_reader(owner);
+	stream_hub_free(hub);
+}
+
 static void a_closed_hub_ends_everyone(void **state)
 {
 	struct stream_hub *hub = new_hub();
@@ -365,6 +387,7 @@ int main(void)
 		cmocka_unit_test(missed_frames_of_a_slow_client_add_up),
 		cmocka_unit_test(a_full_queue_still_takes_the_end),
 		cmocka_unit_test(clients_have_a_limit),
+		cmocka_unit_test(one_user_leaves_places_to_others),
 		cmocka_unit_test(a_closed_hub_ends_everyone),
 		cmocka_unit_test(silence_is_filled),
 	};
