@@ -38,6 +38,11 @@ struct api_request {
 	struct route_request route;
 	uint32_t uid; /* whose sessions the caller may see; HISTORY_ANY_UID: all */
 };
+/* What the daemon did for everyone tells of others' games: may the caller see it? */
+static inline bool api_sees_all(const struct api_request *q)
+{
+	return q->uid == HISTORY_ANY_UID;
+}
 
 struct api_answer {
 	unsigned status;
@@ -126,7 +131,7 @@ void api_json_utc(struct json *j, const char *key, uint64_t utc_ns); /* RFC 3339
 /* What sessions add up to. */
 struct api_totals {
 	uint64_t sessions, live, recording, threads_active, frames;
-	uint64_t lost, overwritten, reentrant, discarded, refused, malformed_scopes;
+	uint64_t received, lost, overwritten, reentrant, discarded, refused, malformed_scopes;
 	uint64_t gpu_dropped, gpu_missing;
 };
 /* Of the sessions of uid: 0 or -errno, then zeros. */

@@ -89,6 +89,16 @@ static void json_refusals(struct json *j, const struct status_snapshot *snapshot
 	json_member_uint(j, "refusals_total", snapshot->refusals_total);
 }
 
+/* A refused client's user is not known: those who may not see everything see none. */
+static void json_no_refusals(struct json *j)
+{
+	json_key(j, "refusals");
+	json_array_begin(j);
+	json_array_end(j);
+	json_key(j, "refusals_total");
+	json_null(j);
+}
+
 static void json_history(struct json *j, const struct config *config, const struct store_health *h)
 {
 	bool disk = h->history == STORE_ON_DISK;
@@ -187,6 +197,7 @@ static void totals_add(struct api_totals *t, const struct session_update_row *u)
 	if (u->state == SESSION_LIVE)
 		t->threads_active += u->threads_active;
 	t->frames += u->frames_total;
+	t->received += u->received;
 	t->lost += api_lost_events(u);
 	t->overwritten += u->overwritten;
 	t->reentrant += u->dropped_reentrant;
@@ -287,6 +298,10 @@ void api_status(const struct api *api, const struct api_request *q, struct api_a
 
 	status_snapshot(context->status, &snapshot);
 	drain_health(context->drain, &drain);
+	if (!api_sees_all(q)) {
+		drain.events = totals.received;
+		drain.sessions = (uint32_t)totals.live;
+	}
 	store_health(context->store, &store);
 	json_object_begin(j);
 	json_member_string(j, "version", FPROF_VERSION);
@@ -309,7 +324,10 @@ void api_status(const struct api *api, const struct api_request *q, struct api_a
 	json_losses(j, &totals);
 	json_history(j, context->config, &store);
 	json_drain(j, &drain);
-	json_refusals(j, &snapshot);
+	if (api_sees_all(q))
+		json_refusals(j, &snapshot);
+	else
+		json_no_refusals(j);
 	json_daemon(j, uptime_ns);
 	json_member_uint(j, "stream_clients", stream_hub_clients(api->hub));
 	json_config(j, context->config);

@@ -70,7 +70,8 @@ static void store(struct json *out, const struct store_health *h)
 	      h->events_dropped);
 }
 
-static void own(struct json *out, const struct api *api)
+static void own(struct json *out, const struct api *api, const struct api_request *q,
+		const struct api_totals *t)
 {
 	struct status_snapshot snapshot;
 	struct drain_health drain;
@@ -79,12 +80,14 @@ static void own(struct json *out, const struct api *api)
 	status_snapshot(api->context->status, &snapshot);
 	drain_health(api->context->drain, &drain);
 	own_usage(&usage);
-	count(out, "fprof_events_received_total", "Events read from rings.", drain.events);
+	count(out, "fprof_events_received_total", "Events read from rings.",
+	      api_sees_all(q) ? drain.events : t->received);
 	count(out, "fprof_drain_sweeps_total", "Sweeps over all rings.", drain.sweeps);
 	seconds(out, "fprof_drain_cpu_seconds_total", "CPU time of the drain thread.",
 		drain.busy_ns);
-	count(out, "fprof_clients_refused_total", "Clients that were turned away.",
-	      snapshot.refusals_total);
+	if (api_sees_all(q))
+		count(out, "fprof_clients_refused_total", "Clients that were turned away.",
+		      snapshot.refusals_total);
 	gauge(out, "fprof_stream_clients", "Listeners of the event stream.",
 	      stream_hub_clients(api->hub));
 	seconds(out, "process_cpu_seconds_total", "CPU time of the daemon.", usage.cpu_ns);
@@ -110,5 +113,5 @@ void api_metrics(const struct api *api, const struct api_request *q, struct api_
 	sessions(out, &totals);
 	store_health(api->context->store, &health);
 	store(out, &health);
-	own(out, api);
+	own(out, api, q, &totals);
 }

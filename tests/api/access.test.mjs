@@ -94,7 +94,15 @@ describe('another user', { skip: cannotSwitchUser }, () => {
 			`/sessions/${session.id}/frames/1`, `/sessions/${session.id}/threads`, `/sessions/${session.id}/streams`,
 			`/stream?session=${session.id}`])
 			assert.equal((await asNobody([url(what)])).status, 404, what);
-		assert.equal(JSON.parse((await asNobody([url('/status')])).text).sessions.total, 0);
+		const theirs = JSON.parse((await asNobody([url('/status')])).text);
+		assert.equal(theirs.sessions.total, 0);
+		assert.equal(theirs.drain.events, 0);
+		assert.equal(theirs.drain.sessions, 0);
+		assert.deepEqual([theirs.refusals, theirs.refusals_total], [[], null]);
+		assert.ok((await world.api('/status')).drain.events > 0);
+		const metrics = (await asNobody([`http://127.0.0.1:${world.port}/metrics`])).text;
+		assert.match(metrics, /^fprof_events_received_total 0$/m);
+		assert.doesNotMatch(metrics, /fprof_clients_refused_total/);
 	});
 
 	test('sees its own, and ours with the token', async () => {
