@@ -7,7 +7,8 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/fprof
-SYSCONFDIR ?= /etc
+# A prefix of one's own keeps its configuration below itself.
+SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX:/=)),,$(PREFIX))/etc
 UNITDIR    ?= $(PREFIX)/lib/systemd
 
 VERSION := 0.1.0

@@ -70,6 +70,9 @@ if [ "$action" = install ] && [ -e "$DESTDIR$SYSCONFDIR/fprofd/fprofd.conf" ]; t
 	echo "install: $SYSCONFDIR/fprofd/fprofd.conf is there and stays as it is"
 elif [ "$action" = install ]; then
 	put 644 docs/fprofd.conf "$SYSCONFDIR/fprofd/fprofd.conf"
+	[ "$SYSCONFDIR" = /etc ] ||
+		echo "install: fprofd reads ~/.config/fprofd/fprofd.conf or /etc/fprofd/fprofd.conf;" \
+			"$SYSCONFDIR/fprofd/fprofd.conf is one to copy"
 fi
 if [ "$action" = uninstall ]; then
 	for dir in "$INCLUDEDIR/fprof" "$LIBDIR/cmake/fprof" "$DOCDIR"; do

@@ -82,6 +82,8 @@ check "the installed programs run" runs_installed
 # The hook is found beside the library directory that the tool was built for, or beside the tool.
 check "units and a configuration are installed" test -e "$root/etc/fprofd/fprofd.conf" -a \
 	-e "$root/usr/lib/systemd/user/fprofd.service" -a -e "$root/usr/lib/systemd/system/fprofd.service"
+check "the system-wide daemon's user and directories are installed" test -e "$root/usr/lib/sysusers.d/fprofd.conf" -a \
+	-e "$root/usr/lib/tmpfiles.d/fprofd.conf"
 check "man pages are installed" test -e "$root/usr/share/man/man1/fprof.1" -a -e "$root/usr/share/man/man8/fprofd.8"
 
 check "make uninstall" here_make uninstall
@@ -92,4 +94,33 @@ left() {
 	[ -z "$files" ]
 }
 check "make uninstall leaves only the configuration" left
+
+# Where the configuration goes with a prefix, by default.
+etc_of() { # prefix
+	# shellcheck disable=SC2016 # make expands it
+	make --no-print-directory -s --eval 'show-etc: ; @echo $(SYSCONFDIR)' show-etc PREFIX="$1"
+}
+etc_is_of_the_prefix() {
+	[ "$(etc_of /usr)" = /etc ] && [ "$(etc_of /usr/)" = /etc ] && [ "$(etc_of /usr/local)" = /etc ] &&
+		[ "$(etc_of /opt/fprof)" = /opt/fprof/etc ]
+}
+check "a prefix of one's own has its own etc" etc_is_of_the_prefix
+
+own=$tmp/home/.local
+own_make() {
+	make --no-print-directory B="$B" PREFIX="$own" "$@"
+}
+in_a_home() {
+	local before after
+	before=$(ls -la /etc/fprofd 2>&1)
+	own_make install || return 1
+	after=$(ls -la /etc/fprofd 2>&1)
+	[ "$before" = "$after" ] && [ -e "$own/etc/fprofd/fprofd.conf" ] && "$own/bin/fprofd" --version
+}
+check "make install into a home touches nothing else" in_a_home
+left_at_home() {
+	own_make uninstall || return 1
+	[ "$(find "$own" ! -type d)" = "$own/etc/fprofd/fprofd.conf" ]
+}
+check "make uninstall from a home leaves only the configuration" left_at_home
 exit "$failed"
