@@ -33,6 +33,7 @@
 #define PACE_PERMILLE 125	      /* how full the fullest ring should get */
 #define COMMIT_NS     (100 * MILLION)
 #define BATCH_BYTES   (4u * 1024 * 1024)
+#define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
 #define LAST_SWEEPS   64u /* at the end, while a session is behind */
 
 enum command_kind { COMMAND_OPEN, COMMAND_MEMORY, COMMAND_BYE, COMMAND_GONE };
@@ -206,6 +207,7 @@ static void sweep_session(struct drain *d, struct live *s, struct live_sweep *sw
 	sweep->grace = (uint64_t)(s->rate.hz * GRACE_NS / 1e9);
 	if (sweep->last)
 		sweep->grace = 0;
+	sweep->budget_ns = SWEEP_NS;
 	live_sweep(s, sweep);
 	report_fault(s, before);
 	d->now.events += sweep->events;

@@ -47,7 +47,7 @@ struct ring {
 	bool abandoned;			 /* its head ran backwards */
 	bool left;			 /* waits for a fiber's earlier segment; has left its own */
 	uint64_t lost_from, resync_from; /* positions */
-	uint32_t stuck; /* sweeps that it has waited for a fiber's earlier segment */
+	uint32_t stuck; /* how long it has waited for a fiber's earlier segment: WORDS_WAIT_MAX */
 };
 
 struct lane {

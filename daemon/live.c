@@ -298,10 +298,12 @@ struct sweep_state {
 };
 
 /* Reads one ring; keeps account of how far all have been read. *ret_waiting: it has to be read
- * again. */
+ * again (for a ring that waited, unless it got on). */
 static int read_ring(struct live *s, struct sweep_state *st, struct ring *ring, bool *ret_waiting)
 {
 	uint64_t share = MIN(st->share, (uint64_t)LIVE_RING_WORDS);
+	uint64_t tail = ring->reader.tail;
+	bool waited = *ret_waiting;
 	enum words_state state;
 	int r;
 
@@ -310,7 +312,8 @@ static int read_ring(struct live *s, struct sweep_state *st, struct ring *ring, 
 	if (r < 0)
 		return r;
 	st->share -= share - st->limits.share;
-	*ret_waiting = state == WORDS_WAITING;
+	*ret_waiting = state == WORDS_WAITING ||
+		       (waited && state == WORDS_BEHIND && ring->reader.tail == tail);
 	if (state == WORDS_BEHIND) {
 		st->behind = true;
 		st->swept_to = MIN(st->swept_to, ring->base);
@@ -326,12 +329,13 @@ static int read_waiting(struct live *s, struct sweep_state *st)
 	size_t i, kept;
 	int r;
 
-	while (progress && s->order.count > 0) {
+	while (progress && !st->behind && s->order.count > 0) {
 		progress = false;
 		for (i = kept = 0; i < s->order.count; i++) {
 			struct ring *ring = s->order.at[i];
 			uint64_t tail = ring->reader.tail;
 
+			waiting = true;
 			r = read_ring(s, st, ring, &waiting);
 			if (r < 0)
 				return r;
@@ -351,11 +355,11 @@ static int settle_waiting(struct live *s, struct sweep_state *st)
 	int r = 0;
 
 	while (st->limits.last && s->order.count > 0 && !st->behind && r == 0) {
-		s->order.at[0]->stuck = WORDS_WAIT_SWEEPS;
+		s->order.at[0]->stuck = WORDS_WAIT_MAX;
 		r = read_waiting(s, st);
 	}
 	for (i = 0; i < s->order.count; i++) {
-		s->order.at[i]->stuck += !st->behind;
+		s->order.at[i]->stuck += st->behind ? 1 : WORDS_WAIT_STEP;
 		st->swept_to = MIN(st->swept_to, s->order.at[i]->base);
 	}
 	return r;
@@ -405,6 +409,7 @@ static int read_all(struct live *s, struct sweep_state *st, uint32_t fill_permil
 	for (i = 0; i < s->order.count; i++) {
 		struct ring *ring = s->order.at[i];
 
+		waiting = false;
 		r = read_ring(s, st, ring, &waiting);
 		if (r < 0)
 			return r;
@@ -429,6 +434,8 @@ static int sweep_rings(struct live *s, struct live_sweep *sweep)
 	int r;
 
 	st.limits.horizon = sweep->last ? INT64_MAX : st.limits.now - (int64_t)sweep->grace;
+	if (sweep->budget_ns > 0)
+		st.limits.until = fprof_clock_read(FPROF_CLOCK_MONOTONIC) + sweep->budget_ns;
 	s->now = MAX(s->now, st.limits.now);
 	r = update_lanes(s);
 	if (r == 0)
@@ -440,6 +447,41 @@ static int sweep_rings(struct live *s, struct live_sweep *sweep)
 	sweep->behind = st.behind;
 	s->swept_to = st.swept_to;
 	return frames_close(s, st.swept_to);
+}
+
+/*
+ * What is left in the rings of a process that is gone is given up: each word counts as an event, as
+ * it may be one.
+ */
+static void give_up_rest(struct live *s)
+{
+	uint32_t i;
+	size_t j;
+
+	for (i = 0; i < s->lane_count; i++)
+		for (j = 0; s->lanes[i] && j < s->lanes[i]->rings.count; j++) {
+			struct ring *ring = s->lanes[i]->rings.at[j];
+			const struct memory_view *view = &ring->lane->memory->view;
+			uint64_t head = memory_slot_head(view, ring->slot), words;
+
+			if (ring->abandoned || head <= ring->reader.tail)
+				continue;
+			words = MIN(head - ring->reader.tail, (uint64_t)view->head.ring_words);
+			ring->received += words;
+			ring->discarded[DISCARD_QUOTA] += words;
+			ring->reader.tail = head;
+			ring->dirty = true;
+		}
+	log_warning("session %llu: its rings are not read to their ends: that took too long",
+		    (unsigned long long)s->id);
+}
+
+/* Sweeps of a process that is gone end, whatever its rings hold. A full batch is not its fault. */
+static bool last_is_over(struct live *s, const struct live_sweep *sweep)
+{
+	if (!sweep->last || batch_weight(s->batch) >= LIVE_BATCH_BYTES)
+		return false;
+	return s->last_sweeps++ >= LIVE_LAST_SWEEPS;
 }
 
 static uint64_t received(const struct live *s)
@@ -471,7 +513,10 @@ int live_sweep(struct live *s, struct live_sweep *sweep)
 		FPROF_STORE_RELAXED(&s->control->page->heartbeat, s->control->page->heartbeat + 1);
 	if (s->fault < 0)
 		return s->fault;
-	s->fault = sweep_rings(s, sweep);
+	if (last_is_over(s, sweep))
+		give_up_rest(s);
+	else
+		s->fault = sweep_rings(s, sweep);
 	sweep->events = received(s) - before;
 	return s->fault;
 }

@@ -26,6 +26,8 @@
 #define LIVE_BATCH_BYTES \
 	(8u * 1024 * 1024) /* a batch that large is committed before more is read */
 #define LIVE_LANES_MAX 16u
+#define LIVE_LAST_SWEEPS \
+	1024u /* what a process that is gone left is read in so many, or given up */
 
 struct live {
 	uint64_t id;
@@ -55,8 +57,9 @@ struct live {
 	uint32_t rotate; /* which ring comes first: shares are fair over sweeps */
 	int64_t now;	 /* of the last sweep */
 	uint32_t info_count;
-	int64_t swept_to; /* all rings have been read up to here */
-	bool gone;	  /* the process is: the owner's, live_end is to come */
+	int64_t swept_to;     /* all rings have been read up to here */
+	uint32_t last_sweeps; /* of them so far */
+	bool gone;	      /* the process is: the owner's, live_end is to come */
 	bool crashed;
 	int fault; /* 0, or why recording was given up */
 	enum session_state state;
@@ -77,6 +80,7 @@ struct live_sweep {
 	bool last;		/* the process is gone: all that is there */
 	uint32_t fill_permille; /* out: the fullest ring */
 	uint64_t events;	/* out: received */
+	uint64_t budget_ns;	/* what is not read within this waits for the next one; 0: none */
 	bool behind;		/* out: shares were used up, there is more */
 };
 /* Reads the rings. An error is remembered in s->fault and the session is left alone from then on.

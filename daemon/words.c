@@ -496,6 +496,15 @@ static int copy(struct live *s, struct ring *ring, uint64_t *ret_pos, size_t *re
 	return 0;
 }
 
+/* Is what a sweep may take used up? */
+static bool used_up(const struct live *s, struct words_limits *limits)
+{
+	if (limits->share == 0 || batch_weight(s->batch) >= LIVE_BATCH_BYTES)
+		return true;
+	return limits->until > 0 && limits->copies > 0 &&
+	       fprof_clock_read(FPROF_CLOCK_MONOTONIC) >= limits->until;
+}
+
 int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 	       enum words_state *ret_state)
 {
@@ -507,7 +516,7 @@ int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 	if (ring->part)
 		part_recut(s, ring->part);
 	while (!ring->abandoned) {
-		if (limits->share == 0 || batch_weight(s->batch) >= LIVE_BATCH_BYTES) {
+		if (used_up(s, limits)) {
 			*ret_state = WORDS_BEHIND;
 			return 0;
 		}
@@ -516,10 +525,11 @@ int words_read(struct live *s, struct ring *ring, struct words_limits *limits,
 			return r;
 		if (count == 0)
 			break;
-		limits->share -= MIN(limits->share, count);
+		limits->copies++;
 		r = parse(s, ring, s->buf, pos, count, limits, &used);
 		if (r < 0)
 			return r;
+		limits->share -= MIN(limits->share, used);
 		ring->reader.tail = pos + used;
 		ring->dirty = ring->dirty || used > 0;
 		if (r == TURN_WAIT)

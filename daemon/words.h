@@ -24,6 +24,8 @@ struct words_limits {
 	int64_t now;	 /* no event can be newer (but for the slack) */
 	int64_t horizon; /* newer events stay in the ring */
 	uint64_t share;	 /* words that may still be read in this sweep; counted down */
+	uint64_t until;	 /* CLOCK_MONOTONIC, ns: what is left then waits; 0: no limit */
+	uint64_t copies; /* made in this sweep: one is, however late it is */
 	bool last;	 /* nothing more will come */
 };
 
@@ -53,7 +55,10 @@ struct words_event {
 	int64_t t;
 };
 
-#define WORDS_WAIT_SWEEPS 2u   /* a ring waits for a fiber's earlier segment no longer */
+/* A ring waits for a fiber's earlier segment no longer than for this; a sweep that read all counts
+ * WORDS_WAIT_STEP, one that did not (the segment may lie in what is left) 1. */
+#define WORDS_WAIT_MAX	  64u
+#define WORDS_WAIT_STEP	  32u
 #define WORDS_SLACK_TICKS 4096 /* times may be off by this much between CPUs */
 
 /* What became of a lead word. */

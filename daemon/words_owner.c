@@ -5,7 +5,7 @@
  * A fiber's events must reach its track in the order of its segments, on whichever rings they lie,
  * and time does not order them. A ring that comes to segment n before segment n - 1 is over waits:
  * it has left its own fiber by then (or two rings could wait for each other). What was lost is
- * not waited for longer than WORDS_WAIT_SWEEPS sweeps.
+ * not waited for longer than WORDS_WAIT_MAX.
  */
 #include "words.h"
 
@@ -175,7 +175,7 @@ static int enter_fiber(struct live *s, struct ring *ring, uint64_t fiber, uint64
 
 	leave_fiber(ring);
 	*ret_track = track;
-	if ((track ? track->segments : 0) < seq && ring->stuck < WORDS_WAIT_SWEEPS)
+	if ((track ? track->segments : 0) < seq && ring->stuck < WORDS_WAIT_MAX)
 		return WORDS_WAIT;
 	ring->stuck = 0;
 	if (!track) {

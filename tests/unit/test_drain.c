@@ -373,6 +373,50 @@ static void what_stays_ambiguous_is_dropped_up_to_the_next_header(void **state)
 	assert_int_equal(last_chunk(w, "t0")->t1, t + 599);
 }
 
+/* However many sweeps that is, what is left in the rings of a process that is gone is counted. */
+static void what_a_gone_process_left_is_given_up_in_the_end(void **state)
+{
+	struct live_sweep sweep = {.now = FAKE_START + 100, .last = true, .budget_ns = 1};
+	struct world *w = *state;
+	uint32_t i;
+
+	for (i = 0; i < LIVE_LAST_SWEEPS; i++) {
+		fake_begin(&w->t[0], w->a, 10); /* somebody else still writes */
+		assert_int_equal(live_sweep(w->s, &sweep), 0);
+		fake_begin(&w->t[0], w->a, 10);
+		fake_begin(&w->t[1], w->a, 10);
+	}
+	assert_int_equal(live_sweep(w->s, &sweep), 0);
+	assert_false(sweep.behind);
+	assert_int_equal(live_flush(w->s), 0);
+	for (i = 0; i < 2; i++) {
+		const struct ring *ring = fake_ring(w->s, 0, i);
+
+		assert_int_equal(ring->reader.tail, w->t[i].w.slot->head);
+		assert_int_equal(ring->received, ring->stored + ring_discarded(ring));
+		assert_true(ring->received + ring->overwritten >= fake_produced(&w->t[i]));
+	}
+	assert_true(fake_ring(w->s, 0, 0)->discarded[DISCARD_QUOTA] > 0);
+}
+
+/* A sweep that has no time left reads something, and the next ones the rest. */
+static void a_sweep_that_takes_too_long_leaves_the_rest_to_the_next(void **state)
+{
+	struct live_sweep sweep = {.now = FAKE_START + 100, .budget_ns = 1};
+	struct world *w = *state;
+	unsigned sweeps = 0;
+
+	fake_begin(&w->t[0], w->a, 10);
+	fake_begin(&w->t[1], w->a, 10);
+	do
+		assert_int_equal(live_sweep(w->s, &sweep), 0);
+	while (sweep.behind && ++sweeps < 10);
+	assert_true(sweeps > 0 && sweeps < 10);
+	assert_int_equal(live_flush(w->s), 0);
+	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]);
+	fake_balance(fake_ring(w->s, 0, 1), &w->t[1]);
+}
+
 static uint64_t seed;
 
 static uint64_t draw(void)
@@ -779,6 +823,8 @@ int main(void)
 		TEST(times_from_the_future_are_dropped_and_block_nothing),
 		TEST(a_long_silence_is_bridged_by_sweeps),
 		TEST(what_stays_ambiguous_is_dropped_up_to_the_next_header),
+		TEST(what_a_gone_process_left_is_given_up_in_the_end),
+		TEST(a_sweep_that_takes_too_long_leaves_the_rest_to_the_next),
 		TEST(random_words_never_unbalance_the_ledger),
 		TEST(a_ring_of_noise_is_read_to_its_end),
 		cmocka_unit_test(a_writer_killed_at_any_step_leaves_a_sound_ring),

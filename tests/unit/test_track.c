@@ -392,6 +392,44 @@ static void the_last_sweep_waits_for_nobody_but_orders_all(void **state)
 	assert_string_equal(w->s->batch->updates.at[0].end_reason, "killed");
 }
 
+/* Hostile: every ring waits for a segment that never comes, before more than a sweep's share. */
+static void rings_that_all_wait_for_ever_end_with_their_process(void **state)
+{
+	struct live_sweep sweep = {.now = FAKE_START + 100000, .last = true};
+	struct fake_memory m[LIVE_LANES_MAX];
+	static struct fake_thread t[LIVE_LANES_MAX][FAKE_SLOTS];
+	struct live *s;
+	uint32_t i, j, k, a;
+
+	(void)state;
+	memset(t, 0, sizeof(t));
+	for (i = 0; i < LIVE_LANES_MAX; i++) {
+		fake_memory_new(&m[i], 16384, FPROF_ORIGIN_GAME);
+		a = fake_marker(&m[i], FPROF_MARKER_ZONE, "a");
+		for (j = 0; j < FAKE_SLOTS; j++) {
+			fake_thread_begin(&t[i][j], &m[i], j, (int)(1 + i * 100 + j), 1, "t", 1);
+			fake_fiber(&t[i][j], 1 + j, 7, 0, 2);
+			for (k = 0; k < 8500; k++)
+				fake_begin(&t[i][j], a, 10 + k), fake_end(&t[i][j], a, 10 + k);
+		}
+	}
+	s = fake_session(m, LIVE_LANES_MAX);
+	for (i = 0; (i == 0 || sweep.behind) && i < LIVE_LAST_SWEEPS; i++) {
+		assert_int_equal(live_sweep(s, &sweep), 0);
+		assert_int_equal(live_flush(s), 0);
+		batch_free(s->batch); /* as if handed over */
+		s->batch = batch_new();
+		assert_non_null(s->batch);
+	}
+	assert_false(sweep.behind);
+	for (i = 0; i < LIVE_LANES_MAX; i++)
+		for (j = 0; j < FAKE_SLOTS; j++)
+			fake_balance(fake_ring(s, i, j), &t[i][j]);
+	fake_session_free(s);
+	for (i = 0; i < LIVE_LANES_MAX; i++)
+		fake_memory_deinit(&m[i]);
+}
+
 /* A ring is lapped while it runs a fiber: the next header says which one goes on. */
 static void a_lap_within_fibers_goes_on_in_the_right_one(void **state)
 {
@@ -442,6 +480,7 @@ int main(void)
 		TEST(a_ring_waits_for_a_segment_that_comes_a_sweep_later),
 		TEST(a_lost_segment_is_not_waited_for_for_ever),
 		TEST(the_last_sweep_waits_for_nobody_but_orders_all),
+		cmocka_unit_test(rings_that_all_wait_for_ever_end_with_their_process),
 		TEST(a_lap_within_fibers_goes_on_in_the_right_one),
 	};
 
