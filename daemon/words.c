@@ -436,6 +436,8 @@ static int take_header(struct live *s, struct ring *ring, const uint64_t *words,
 	*ret_used = r == WORDS_STORED ? FPROF_HEADER_WORDS : 1;
 	if (r < 0)
 		return r;
+	if (r >= WORDS_DISCARD) /* its block had one event at least */
+		ring_discard(ring, DISCARD_MALFORMED);
 	return r == WORDS_WAIT ? TURN_WAIT : TURN_ON;
 }
 

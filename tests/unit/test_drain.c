@@ -257,6 +257,25 @@ static void a_garbage_word_costs_its_block_exactly(void **state)
 	assert_int_equal(w->s->repaired[REPAIR_TRUNCATED_ZONE], 1); /* a */
 }
 
+/* Nothing is silent: each block whose header is garbage has one event at least. */
+static void garbage_headers_are_counted(void **state)
+{
+	struct world *w = *state;
+	uint64_t t = 10, i;
+
+	for (i = 0; i < 600; i++)
+		fake_begin(&w->t[0], w->a, t++), fake_end(&w->t[0], w->a, t++);
+	w->t[0].w.ring[FPROF_BLOCK_WORDS] = 3;
+	w->t[0].w.ring[2 * FPROF_BLOCK_WORDS] = 3;
+	finish(w, t);
+	assert_int_equal(fake_ring(w->s, 0, 0)->discarded[DISCARD_MALFORMED], 2);
+	for (i = 0; i < 600; i++)
+		fake_begin(&w->t[0], w->a, t++), fake_end(&w->t[0], w->a, t++);
+	finish(w, t);
+	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]); /* the next header knows them all */
+	assert_true(fake_ring(w->s, 0, 0)->discarded[DISCARD_MALFORMED] > 600);
+}
+
 static void lengths_beyond_the_block_are_malformed(void **state)
 {
 	struct world *w = *state;
@@ -816,6 +835,7 @@ int main(void)
 		TEST(names_have_a_bound),
 		TEST(unknown_markers_are_discarded_one_by_one),
 		TEST(a_garbage_word_costs_its_block_exactly),
+		TEST(garbage_headers_are_counted),
 		TEST(lengths_beyond_the_block_are_malformed),
 		TEST(short_extended_events_are_malformed_alone),
 		TEST(times_that_run_backwards_are_clamped_or_dropped),
