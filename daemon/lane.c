@@ -47,6 +47,14 @@ void lane_free(struct lane *lane)
 	free(lane);
 }
 
+/* The memory's word for when it began, unless that is absurd. */
+static int64_t start_of(const struct live *s, const struct lane *lane)
+{
+	int64_t t = live_ticks(s, lane->memory->view.head.start_ticks);
+
+	return MIN(MAX(t, -LANE_START_MAX), MAX(s->now, 0));
+}
+
 int lane_update(struct live *s, struct lane *lane)
 {
 	uint32_t used = memory_slots_used(&lane->memory->view);
@@ -61,8 +69,7 @@ int lane_update(struct live *s, struct lane *lane)
 			return -ENOMEM;
 		ring->lane = lane;
 		ring->slot = (uint32_t)lane->rings.count;
-		ring->base = ring->floor = live_ticks(s, lane->memory->view.head.start_ticks);
-		ring->block = ring->base;
+		ring->base = ring->floor = ring->block = start_of(s, lane);
 		ring_reader_init(&ring->reader, &lane->memory->view, ring->slot, 0);
 		lane->rings.at[lane->rings.count++] = ring;
 	}

@@ -20,6 +20,8 @@ struct live;
 #define LANE_SLOW    (1u << 31)
 #define LANE_ID_MASK (LANE_SLOW - 1)
 
+#define LANE_START_MAX (INT64_C(1) << 56) /* ticks: no memory began longer before the session */
+
 struct ring {
 	struct lane *lane;
 	uint32_t slot;

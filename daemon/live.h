@@ -100,9 +100,11 @@ int live_flush(struct live *s);
  * state. */
 int live_end(struct live *s, enum session_state state);
 
+/* Bounded, as a memory may say anything: sums and differences of two times do not overflow. */
+#define LIVE_TICKS_MAX (INT64_C(1) << 61)
 static inline int64_t live_ticks(const struct live *s, uint64_t ticks)
 {
-	return (int64_t)(ticks - s->start);
+	return MIN(MAX((int64_t)(ticks - s->start), -LIVE_TICKS_MAX), LIVE_TICKS_MAX);
 }
 
 #endif

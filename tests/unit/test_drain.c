@@ -276,6 +276,30 @@ static void garbage_headers_are_counted(void **state)
 	assert_true(fake_ring(w->s, 0, 0)->discarded[DISCARD_MALFORMED] > 600);
 }
 
+/* A memory's start is its own word: no time of ours is built on it. */
+static void absurd_starts_of_a_memory_are_bounded(void **state)
+{
+	static const uint64_t starts[] = {0, UINT64_C(1) << 63, INT64_MAX, UINT64_MAX};
+	struct world *w = *state;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct fake_thread t = {0};
+		struct fake_memory m;
+
+		fake_memory_new(&m, FPROF_RING_WORDS_MIN, FPROF_ORIGIN_HOOK);
+		m.head->start_ticks = starts[i];
+		assert_int_equal(live_add_memory(w->s, fake_memory_open(&m)), 0);
+		fake_thread_begin(&t, &m, 0, 200, 1, "h", 10);
+		finish(w, 100 + i);
+		assert_true(fake_ring(w->s, (uint32_t)i + 1, 0)->base <= (int64_t)(100 + i));
+		assert_true(fake_ring(w->s, (uint32_t)i + 1, 0)->base >= -LANE_START_MAX);
+		assert_true(live_ticks(w->s, starts[i]) <= LIVE_TICKS_MAX);
+		assert_true(live_ticks(w->s, starts[i]) >= -LIVE_TICKS_MAX);
+		fake_memory_deinit(&m);
+	}
+}
+
 static void lengths_beyond_the_block_are_malformed(void **state)
 {
 	struct world *w = *state;
@@ -836,6 +860,7 @@ int main(void)
 		TEST(unknown_markers_are_discarded_one_by_one),
 		TEST(a_garbage_word_costs_its_block_exactly),
 		TEST(garbage_headers_are_counted),
+		TEST(absurd_starts_of_a_memory_are_bounded),
 		TEST(lengths_beyond_the_block_are_malformed),
 		TEST(short_extended_events_are_malformed_alone),
 		TEST(times_that_run_backwards_are_clamped_or_dropped),
