@@ -213,7 +213,8 @@ const char *api_state_name(enum session_state state)
 
 uint64_t api_lost_events(const struct session_update_row *u)
 {
-	return u->overwritten + u->dropped_reentrant + u->refused[FPROF_REFUSED_EVENTS];
+	return count_add(count_add(u->overwritten, u->dropped_reentrant),
+			 u->refused[FPROF_REFUSED_EVENTS]);
 }
 
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a)

@@ -183,7 +183,7 @@ static uint64_t refused_sum(const struct session_update_row *u)
 	unsigned i;
 
 	for (i = 0; i < ARRAY_SIZE(u->refused); i++)
-		n += u->refused[i];
+		n = count_add(n, u->refused[i]);
 	return n;
 }
 
@@ -198,13 +198,13 @@ static void totals_add(struct api_totals *t, const struct session_update_row *u)
 		t->threads_active += u->threads_active;
 	t->frames += u->frames_total;
 	t->received += u->received;
-	t->lost += api_lost_events(u);
+	t->lost = count_add(t->lost, api_lost_events(u));
 	t->overwritten += u->overwritten;
-	t->reentrant += u->dropped_reentrant;
-	t->refused += refused_sum(u);
+	t->reentrant = count_add(t->reentrant, u->dropped_reentrant);
+	t->refused = count_add(t->refused, refused_sum(u));
 	for (i = 0; i < DISCARD_REASONS; i++)
 		t->discarded += u->discarded[i];
-	t->gpu_dropped += u->repaired[REPAIR_GPU_DROPPED];
+	t->gpu_dropped = count_add(t->gpu_dropped, u->repaired[REPAIR_GPU_DROPPED]);
 	t->gpu_missing += u->repaired[REPAIR_GPU_MISSING];
 	t->malformed_scopes += u->repaired[REPAIR_UNBALANCED_END] + u->repaired[REPAIR_STRAY_END] +
 			       u->repaired[REPAIR_TRUNCATED_ZONE] + u->repaired[REPAIR_DEPTH];

@@ -546,12 +546,14 @@ static void sum_lane(const struct lane *lane, struct session_update_row *row)
 		row->stored += ring->stored;
 		row->overwritten += ring->overwritten;
 		row->produced += ring->received + ring->overwritten;
-		row->dropped_reentrant += memory_slot_dropped(view, ring->slot);
+		row->dropped_reentrant =
+			count_add(row->dropped_reentrant, memory_slot_dropped(view, ring->slot));
 		for (j = 0; j < DISCARD_REASONS; j++)
 			row->discarded[j] += ring->discarded[j];
 	}
 	for (j = 0; j < FPROF_REFUSED_KINDS; j++)
-		row->refused[j] += memory_refused(view, (enum fprof_refused)j);
+		row->refused[j] =
+			count_add(row->refused[j], memory_refused(view, (enum fprof_refused)j));
 }
 
 static void fill_update(const struct live *s, struct session_update_row *row)

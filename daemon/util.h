@@ -12,6 +12,12 @@
 #define MIN(a, b)     ((a) < (b) ? (a) : (b))
 #define MAX(a, b)     ((a) > (b) ? (a) : (b))
 
+/* Adds to a count. What a client says may be anything; a database's integers end at INT64_MAX. */
+static inline uint64_t count_add(uint64_t a, uint64_t b)
+{
+	return a >= INT64_MAX || b >= INT64_MAX - a ? INT64_MAX : a + b;
+}
+
 static inline void util_freep(void *p)
 {
 	free(*(void **)p);

@@ -257,6 +257,24 @@ static void a_garbage_word_costs_its_block_exactly(void **state)
 	assert_int_equal(w->s->repaired[REPAIR_TRUNCATED_ZONE], 1); /* a */
 }
 
+/* Counts that a memory claims do not wrap the sums. */
+static void hostile_counts_do_not_wrap(void **state)
+{
+	uint64_t words[4] = {0, 0, 1, UINT64_MAX};
+	struct world *w = *state;
+	const struct session_update_row *row;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		w->t[i].w.slot->dropped_reentrant = UINT64_MAX;
+		fake_ext(&w->t[i], FPROF_EXT_GPU_DROPPED, words, 4, 10);
+	}
+	finish(w, 100);
+	row = &w->s->batch->updates.at[w->s->batch->updates.count - 1];
+	assert_true(row->dropped_reentrant == INT64_MAX);
+	assert_true(row->repaired[REPAIR_GPU_DROPPED] == INT64_MAX);
+}
+
 /* Nothing is silent: each block whose header is garbage has one event at least. */
 static void garbage_headers_are_counted(void **state)
 {
@@ -859,6 +877,7 @@ int main(void)
 		TEST(names_have_a_bound),
 		TEST(unknown_markers_are_discarded_one_by_one),
 		TEST(a_garbage_word_costs_its_block_exactly),
+		TEST(hostile_counts_do_not_wrap),
 		TEST(garbage_headers_are_counted),
 		TEST(absurd_starts_of_a_memory_are_bounded),
 		TEST(lengths_beyond_the_block_are_malformed),
