@@ -7,6 +7,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define SLOTS_MIN 256u
 
@@ -22,16 +26,20 @@ void marker_table_deinit(struct marker_table *t)
 	t->slot_count = 0;
 }
 
-static uint32_t hash_bytes(uint32_t h, const char *s, size_t bytes)
+/* All that same compares, and with a seed that no client knows: nobody can make markers that meet.
+ */
+static uint32_t hash_of(const struct marker *m, const struct marker_copy *copy, uint64_t seed)
 {
-	size_t i;
+	uint32_t fixed[] = {m->kind,   m->level,      m->unit,		 m->dynamic,   m->line,
+			    m->colour, m->name_bytes, m->category_bytes, m->file_bytes};
+	uint64_t h = XXH3_64bits_withSeed(fixed, sizeof(fixed), seed);
 
-	for (i = 0; i < bytes; i++)
-		h = (h ^ (uint8_t)s[i]) * 16777619u;
-	return (h ^ 0xff) * 16777619u;
+	h = XXH3_64bits_withSeed(copy->name, m->name_bytes, h);
+	h = XXH3_64bits_withSeed(copy->category, m->category_bytes, h);
+	return (uint32_t)XXH3_64bits_withSeed(copy->file, m->file_bytes, h);
 }
 
-static void describe(const struct marker_copy *copy, struct marker *m)
+static void describe(const struct marker_copy *copy, uint64_t seed, struct marker *m)
 {
 	memset(m, 0, sizeof(*m));
 	m->kind = copy->kind;
@@ -44,9 +52,7 @@ static void describe(const struct marker_copy *copy, struct marker *m)
 	m->name_bytes = (uint32_t)strlen(copy->name);
 	m->category_bytes = (uint32_t)strlen(copy->category);
 	m->file_bytes = (uint32_t)strlen(copy->file);
-	m->hash = hash_bytes(2166136261u ^ copy->kind ^ copy->line << 8, copy->name, m->name_bytes);
-	m->hash = hash_bytes(m->hash, copy->category, m->category_bytes);
-	m->hash = hash_bytes(m->hash, copy->file, m->file_bytes);
+	m->hash = hash_of(m, copy, seed);
 }
 
 static const char *category_of(const struct marker *m)
@@ -129,7 +135,9 @@ int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, 
 	uint32_t id;
 	int r;
 
-	describe(copy, &m);
+	if (t->seed == 0 && getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
+		t->seed = (uintptr_t)t; /* early at boot */
+	describe(copy, t->seed, &m);
 	id = find(t, &m, copy);
 	*ret_new = id == 0;
 	if (id > 0) {

@@ -29,6 +29,7 @@ struct marker_table {
 	uint32_t *slots;	    /* open addressing: ids, 0 is empty */
 	uint32_t slot_count;	    /* a power of two, or 0 */
 	size_t string_bytes;	    /* of all, without NULs */
+	uint64_t seed;		    /* of the hashes: random, 0 until the first marker */
 	uint32_t kinds_seen;	    /* bit per enum fprof_marker_kind */
 };
 

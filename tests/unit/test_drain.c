@@ -257,6 +257,25 @@ static void a_garbage_word_costs_its_block_exactly(void **state)
 	assert_int_equal(w->s->repaired[REPAIR_TRUNCATED_ZONE], 1); /* a */
 }
 
+/* Hostile: markers that differ in no string must not all meet in one place of the table. */
+static void markers_that_differ_in_numbers_only_do_not_meet(void **state)
+{
+	struct marker_copy copy = {.kind = FPROF_MARKER_ZONE, .name = "x"};
+	struct marker_table t = {0};
+	uint32_t i, id, equal = 0;
+	bool is_new;
+
+	(void)state;
+	for (i = 0; i < 4096; i++) {
+		copy.colour = i;
+		assert_int_equal(marker_table_intern(&t, &copy, &id, &is_new), 0);
+		assert_true(is_new);
+		equal += i > 0 && marker_table_at(&t, id)->hash == marker_table_at(&t, 1)->hash;
+	}
+	assert_true(equal < 2);
+	marker_table_deinit(&t);
+}
+
 /* Counts that a memory claims do not wrap the sums. */
 static void hostile_counts_do_not_wrap(void **state)
 {
@@ -877,6 +896,7 @@ int main(void)
 		TEST(names_have_a_bound),
 		TEST(unknown_markers_are_discarded_one_by_one),
 		TEST(a_garbage_word_costs_its_block_exactly),
+		cmocka_unit_test(markers_that_differ_in_numbers_only_do_not_meet),
 		TEST(hostile_counts_do_not_wrap),
 		TEST(garbage_headers_are_counted),
 		TEST(absurd_starts_of_a_memory_are_bounded),
