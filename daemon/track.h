@@ -76,6 +76,7 @@ struct track {
 };
 
 #define FIBER_HASH 1024u
+#define TRACKS_MAX 8192u /* of one session that are alive or not yet collected */
 
 struct tracks {
 	VEC(struct track *) all;

@@ -365,7 +365,7 @@ static int dispatch(struct live *s, struct ring *ring, const struct words_event 
 		return words_thread(s, ring, e);
 	if (!ring->own) {
 		r = words_owner(s, ring, e->t);
-		if (r < 0)
+		if (r != 0)
 			return r;
 	}
 	if (fprof_word_kind(e->words[0]) != FPROF_WORD_EXT)

@@ -71,7 +71,8 @@ int words_ready(struct live *s, struct part *part, int64_t *t, size_t payload);
 /* A lead word goes into part's chunk with this code. words_ready came before. */
 void words_put(struct part *part, int64_t t, uint32_t code);
 
-/* Finds out whose ring it is, for events that come before any word that says so. */
+/* Finds out whose ring it is, for events that come before any word that says so. WORDS_STORED,
+ * WORDS_DISCARD + reason (there is no room for its track) or -errno. */
 int words_owner(struct live *s, struct ring *ring, int64_t t);
 
 /* All return enum words_verdict or -errno. */

@@ -41,13 +41,16 @@ static int end_own(struct live *s, struct ring *ring, int64_t t)
 	return r;
 }
 
-/* The track of a thread: the one that another lane made for it, or a new one. */
+/* The track of a thread: the one that another lane made for it, or a new one. WORDS_DISCARD and
+ * more: there are too many; the ring has none then. */
 static int adopt(struct live *s, struct ring *ring, int32_t tid, uint32_t serial, const char *name,
 		 int64_t begin, int64_t t)
 {
 	struct track *track = NULL;
 	int r;
 
+	if (s->tracks.all.count >= TRACKS_MAX)
+		return WORDS_DISCARD + DISCARD_QUOTA;
 	if (tid > 0)
 		track = track_find_thread(s, tid, ring->lane->index, t);
 	if (track) {
@@ -112,7 +115,7 @@ int words_thread(struct live *s, struct ring *ring, const struct words_event *e)
 		r = words_part(s, ring, &part);
 	if (r == 0)
 		r = words_ready(s, part, &t, 0);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	words_put(part, t, CHUNK_THREAD_BEGIN);
 	return WORDS_STORED;
@@ -329,6 +332,10 @@ static int take_owner(struct live *s, struct ring *ring, const uint64_t *words)
 	if (r == 0 && !ring->own)
 		r = words_owner(s, ring, ring->base);
 	ring->serial = serial;
+	if (r >= WORDS_DISCARD) {
+		leave_fiber(ring);
+		return WORDS_STORED; /* of the header; its events have no track */
+	}
 	if (r == 0 && words[5] == 0)
 		leave_fiber(ring);
 	if (r == 0 && words[5] != 0 &&

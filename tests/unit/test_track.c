@@ -218,6 +218,28 @@ static void a_track_of_two_slots_outlives_the_end_by_one(void **state)
 	fake_balance(fake_ring(w->s, 0, 2), &w->t[2]);
 }
 
+/* Hostile: one ring that says a new thread in each of its words. */
+static void threads_beyond_the_bound_are_discarded(void **state)
+{
+	struct world *w = *state;
+	uint32_t i, quota;
+
+	for (i = 0; i < 2 * TRACKS_MAX; i++) {
+		fake_thread_begin(&w->t[1], &w->m, 1, (int32_t)(1000 + i), i + 1, "", 10);
+		if (i % 256 == 255)
+			fake_sweep(w->s, 20);
+	}
+	assert_int_equal(w->s->tracks.all.count, TRACKS_MAX);
+	quota = (uint32_t)fake_ring(w->s, 0, 1)->discarded[DISCARD_QUOTA];
+	assert_int_equal(quota, TRACKS_MAX + 1); /* t0 is one */
+	fake_balance(fake_ring(w->s, 0, 1), &w->t[1]);
+	finish(w, 30);
+	finish(w, 40); /* those that ended are collected: there is room again */
+	fake_thread_begin(&w->t[1], &w->m, 1, 999, 999, "again", 50);
+	finish(w, 60);
+	expect(w, "again", "|T0");
+}
+
 static void two_lanes_match_threads_with_one_tid_by_time(void **state)
 {
 	struct world *w = *state;
@@ -473,6 +495,7 @@ int main(void)
 		TEST(what_lives_to_the_end_ends_with_the_session),
 		TEST(a_slot_taken_over_is_another_track),
 		TEST(a_track_of_two_slots_outlives_the_end_by_one),
+		TEST(threads_beyond_the_bound_are_discarded),
 		TEST(two_lanes_match_threads_with_one_tid_by_time),
 		TEST(what_belongs_to_a_zone_stays_in_order),
 		TEST(segments_are_put_in_order_over_rings),
