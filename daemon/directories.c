@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Parents are made as needed; what exists is left as it is. The one directory with a guessable
+ * The runtime directory is made, not its parents: a path with a mistake in it would become one, in
+ * silence. Parents are made for the state directory alone, which lies below a home that may be new.
+ * What exists is left as it is. The one directory with a guessable
  * name in a place that all users write to is /dev/shm/fprofd-<uid>: it must be a real directory,
  * ours and closed to others, or it is not used.
  */
@@ -45,12 +47,28 @@ static int make_with_parents(const char *path, mode_t mode)
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-static int make_or_say(const char *path, mode_t mode)
+static int make_runtime_dir(const char *path, mode_t mode)
 {
-	int r = make_with_parents(path, mode);
+	struct stat st;
+	int r = make_one(path, mode);
+
+	if (r == 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		r = -ENOTDIR;
+	if (r == -ENOENT)
+		log_error("%s: cannot be made: the directory above it is not there", path);
+	else if (r < 0)
+		log_error("%s: cannot be made: %s", path, strerror(-r));
+	return r;
+}
+
+static int check_socket_dir(const char *path, const char *socket_path)
+{
+	struct stat st;
+	int r = stat(path, &st) < 0 ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 
 	if (r < 0)
-		log_error("%s: cannot be made: %s", path, strerror(-r));
+		log_error("%s: the socket's directory cannot be used: %s", socket_path,
+			  strerror(-r));
 	return r;
 }
 
@@ -108,9 +126,9 @@ int directories_make(struct config *config)
 
 	if (!copy)
 		return -ENOMEM;
-	r = make_or_say(config->runtime_dir, shared);
+	r = make_runtime_dir(config->runtime_dir, shared);
 	if (r == 0)
-		r = make_or_say(dirname(copy), shared);
+		r = check_socket_dir(dirname(copy), config->socket_path);
 	if (r < 0)
 		return r;
 	r = make_with_parents(config->state_dir, 0700);

@@ -13,6 +13,7 @@
 #include "directories.h"
 #include "drain.h"
 #include "http.h"
+#include "leftovers.h"
 #include "listen.h"
 #include "log.h"
 #include "loop.h"
@@ -45,6 +46,7 @@ struct app {
 	struct listen *listen;
 	pthread_mutex_t http_lock; /* the store thread reads http */
 	struct http *http;
+	int history_note; /* leftovers_hold */
 	int signals;
 	struct loop_source *signal_source, *watchdog;
 };
@@ -245,10 +247,27 @@ static int start_http(struct app *app)
 	return 0;
 }
 
+/* A history outside of the runtime directory outlives it, until a daemon clears it away. */
+static void hold_history(struct app *app)
+{
+	const struct config *config = &app->config;
+	int r;
+
+	if (strcmp(config->history_dir, config->runtime_dir) == 0)
+		return;
+	r = leftovers_hold(config->history_dir, config->runtime_dir, &app->history_note);
+	if (r < 0)
+		log_warning("%s: cannot be noted as ours: %s, ignoring it", config->history_dir,
+			    strerror(-r));
+	leftovers_remove(config->history_dir);
+}
+
 static int start(struct app *app)
 {
 	int r = directories_make(&app->config);
 
+	if (r == 0)
+		hold_history(app);
 	if (r == 0)
 		r = open_signals(app);
 	if (r < 0)
@@ -298,6 +317,8 @@ static void stop(struct app *app)
 	status_free(app->status);
 	if (app->signals >= 0)
 		close(app->signals);
+	if (app->history_note >= 0)
+		close(app->history_note);
 	config_free(&app->reloaded);
 	config_free(&app->config);
 }
@@ -315,7 +336,7 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
-	struct app app = {.argc = argc, .argv = argv, .signals = -1};
+	struct app app = {.argc = argc, .argv = argv, .signals = -1, .history_note = -1};
 	int status, r = config_load(argc, argv, &app.config, &status);
 
 	if (r != 0)

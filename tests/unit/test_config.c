@@ -363,7 +363,7 @@ static void test_history_stays_on_a_tmpfs_runtime_directory(void **state)
 	int status;
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/a/b", shm_dir);
+	snprintf(path, sizeof(path), "%s/a", shm_dir);
 	assert_int_equal(load(&config, &status, "--runtime-dir", path), 0);
 	assert_string_equal(config.history_dir, path);
 	assert_null(config.history_why);
@@ -464,6 +464,28 @@ static void test_a_file_in_the_way(void **state)
 	config_free(&config);
 }
 
+/* A slip in a path must not make directories. */
+static void test_missing_parents_are_not_made(void **state)
+{
+	struct config config;
+	char path[160];
+	int status;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/none/rt", shm_dir);
+	assert_int_equal(load(&config, &status, "--runtime-dir", path), 0);
+	assert_int_equal(directories_make(&config), -ENOENT);
+	config_free(&config);
+	snprintf(path, sizeof(path), "%s/none/fprofd.sock", shm_dir);
+	assert_int_equal(load(&config, &status, "--socket", path), 0);
+	free(config.runtime_dir);
+	assert_true(asprintf(&config.runtime_dir, "%s/rt", shm_dir) > 0);
+	assert_int_equal(directories_make(&config), -ENOENT);
+	config_free(&config);
+	snprintf(path, sizeof(path), "%s/none", shm_dir);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, setup)
@@ -483,6 +505,7 @@ int main(void)
 		T(test_history_goes_to_shm_and_says_so),
 		T(test_a_history_directory_open_to_others_is_refused),
 		T(test_a_history_directory_behind_a_link_is_refused),
+		T(test_missing_parents_are_not_made),
 		T(test_a_file_in_the_way),
 	};
 
