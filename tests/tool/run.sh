@@ -134,7 +134,7 @@ expect frames_by_wall_time 0 '"frames"' frames --sort wall --last 7 --json
 expect_json the_slowest_frames_come_first '[.frames[].wall_ns] | length == 7 and . == (sort | reverse)'
 slowest=$(jq '.frames[0].wall_ns' "$TMP/out")
 expect a_frames_numbers 0 '^ *7 +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{3} ' frame 7
-expect a_frames_zones 0 '^main +frame +examples/game\.c:[0-9]+ +[0-9.]+ +[0-9.]+ +1$' frame current 7
+expect a_frames_zones 0 '^main +frame_cap \(wait: cap\) +examples/game\.c:[0-9]+ +[0-9.]+ +[0-9.]+ +1$' frame current 7
 expect a_frame_names_its_waits 0 '\(wait: cap\)' frame 7
 expect the_slowest_frame_by_name 0 '"wall_ns"' frame slowest --json
 expect_json the_slowest_frame_is_one_of_them "$slowest >= .wall_ns"
