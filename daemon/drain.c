@@ -34,7 +34,7 @@
 #define COMMIT_NS     (100 * MILLION)
 #define BATCH_BYTES   (4u * 1024 * 1024)
 #define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
-#define LAST_SWEEPS   64u /* at the end, while a session is behind */
+#define LAST_SWEEPS   64u		 /* at the end, while a session is behind */
 
 enum command_kind { COMMAND_OPEN, COMMAND_MEMORY, COMMAND_BYE, COMMAND_GONE };
 

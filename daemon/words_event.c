@@ -362,8 +362,7 @@ static int event_gpu_dropped(struct live *s, const struct words_event *e)
 {
 	if (e->count < 4)
 		return MALFORMED;
-	s->repaired[REPAIR_GPU_DROPPED] =
-		count_add(s->repaired[REPAIR_GPU_DROPPED], e->words[3]);
+	s->repaired[REPAIR_GPU_DROPPED] = count_add(s->repaired[REPAIR_GPU_DROPPED], e->words[3]);
 	gpu_dropped(s->gpu, (uint32_t)e->words[1], gpu_frame(s, e->words[2]), e->words[3]);
 	return WORDS_STORED;
 }

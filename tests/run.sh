@@ -174,7 +174,7 @@ run_jobs() {
 		while [ ${#running[@]} -ge "$JOBS" ] || { [ "$i" -le "$alone" ] && [ ${#running[@]} -gt 0 ]; }; do
 			reap
 		done
-		timeout --kill-after=10 590 bash -c "${commands[i]}" >"$logs/${names[i]//\//.}.log" 2>&1 </dev/null &
+		timeout --kill-after=10 1500 bash -c "${commands[i]}" >"$logs/${names[i]//\//.}.log" 2>&1 </dev/null &
 		running[$!]=$i
 	done
 	while [ ${#running[@]} -gt 0 ]; do
