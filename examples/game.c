@@ -767,7 +767,7 @@ static void stop_all(pthread_t *threads, unsigned count)
 
 int main(int argc, char **argv)
 {
-	struct history history = {.times = calloc(HISTORY_MAX, sizeof(*history.times))};
+	struct history history = {0};
 	pthread_t threads[THREADS_MAX + 3];
 	unsigned count = 0;
 
@@ -775,10 +775,13 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
-	if (!parse_options(argc, argv) || !history.times) {
+	if (!parse_options(argc, argv)) {
 		usage(stderr);
 		return 2;
 	}
+	history.times = calloc(HISTORY_MAX, sizeof(*history.times));
+	if (!history.times)
+		return 1;
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	gate_init(&jobs.gate);
