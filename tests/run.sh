@@ -60,7 +60,9 @@ list_jobs() {
 	node_job api/doom tests/api/doom.test.mjs
 	alone=${#names[@]}
 	# The long ones first.
-	job asan 'bash tests/house/sanitized.sh'
+	for name in units api stress scripts; do
+		job "asan/$name" "bash tests/house/sanitized.sh $name"
+	done
 	job lint 'bash tests/lint/lint.sh'
 	job model 'bash tests/model/model.sh'
 	job fuzz 'bash tests/fuzz/replay.sh'

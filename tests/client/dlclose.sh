@@ -24,5 +24,5 @@ out=$("$OUT/dlclose" "$OUT/static.so" 20) || fail "static: it ended with $?"
 
 # It stays resident (-z nodelete), so its threads and its count of frames do.
 # shellcheck disable=SC2086
-$CC -std=gnu11 -O2 $WARNINGS -Iclient -I. -o "$OUT/opened" tests/client/opened.c -ldl || fail opened
+$CC -std=gnu11 -O2 $WARNINGS $SAN -Iclient -I. -o "$OUT/opened" tests/client/opened.c -ldl || fail opened
 "$OUT/opened" "$(realpath "$B")/libfprof.so" || fail "opened: it ended with $?"
