@@ -59,6 +59,18 @@ until_ok() { # what, command...
 	die "waited 30 s for $what"
 }
 
+# A daemon that runs already keeps its socket, and not everybody has a runtime directory: after su, in a container.
+own_directories() { # why; adds to args
+	local place=/tmp candidate
+	for candidate in "${XDG_RUNTIME_DIR-}" /dev/shm; do
+		[ ! -w "$candidate" ] || { place=$candidate && break; }
+	done
+	private=$(mktemp -d "$place/fprof-run.XXXXXX")
+	args+=(--runtime-dir "$private" --state-dir "$private/state")
+	export FPROF_SOCKET=$private/fprofd.sock
+	say "$1; this fprofd's socket is $FPROF_SOCKET."
+}
+
 start_daemon() {
 	local args=()
 	local host=${RUN_HTTP:-127.0.0.1:7600}
@@ -71,12 +83,10 @@ start_daemon() {
 		done
 		say "Port $wanted is taken; using $port."
 	fi
-	# A daemon that runs already keeps its socket; this one then gets directories of its own.
 	if "$B/fprof" status >/dev/null 2>&1; then
-		private=$(mktemp -d "${XDG_RUNTIME_DIR:-/dev/shm}/fprof-run.XXXXXX")
-		args+=(--runtime-dir "$private" --state-dir "$private/state")
-		export FPROF_SOCKET=$private/fprofd.sock
-		say "Another fprofd is running; this one's socket is $FPROF_SOCKET."
+		own_directories "Another fprofd is running"
+	elif [ "$(id -u)" != 0 ] && [ ! -w "${XDG_RUNTIME_DIR:-/nowhere}" ]; then
+		own_directories "There is no \$XDG_RUNTIME_DIR to write to"
 	fi
 	url=http://$host:$port
 	# Out of the terminal's group: Ctrl-C must reach the games first.

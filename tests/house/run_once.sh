@@ -42,4 +42,17 @@ no_daemon() {
 	! "$B/fprof" status
 }
 check "after Ctrl-C no daemon is left" no_daemon
+
+# After su, in a container, from cron: a user without a runtime directory.
+name="make run without a runtime directory"
+user=(env)
+[ "$(id -u)" != 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if ! "${user[@]}" test -x "$B/fprofd" -a -r tools/run.sh; then
+	skip "$name" "another user cannot read this directory"
+else
+	mkdir -m 777 "$dir/home"
+	chmod 711 "$dir"
+	check "$name" env -u XDG_RUNTIME_DIR -u XDG_STATE_HOME -u XDG_CONFIG_HOME -u TMPDIR HOME="$dir/home" RUN_ONCE=1 \
+		"${user[@]}" bash tools/run.sh
+fi
 exit "$failed"
