@@ -198,6 +198,7 @@ if [ -w /dev/shm ]; then
 else
 	TMPDIR=$(mktemp -d -t fprof-XXXXXX)
 fi
+chmod 711 "$TMPDIR" # tests of another user pass through
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 

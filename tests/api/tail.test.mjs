@@ -121,7 +121,8 @@ test('what was open survives the daemon', async () => {
 });
 
 test('a game that ends in order has a tail with nothing open', async () => {
-	const session = await world.played(['--frames', '20', '--fps', '0', '--zones', '50']);
+	// Slow enough for the audio thread to mark.
+	const session = await world.played(['--frames', '60', '--fps', '60', '--zones', '50']);
 	const tail = await tailOf(session.id);
 	for (const { name, open, zones } of tail.threads) {
 		assert.deepEqual(open, [], name);
