@@ -70,7 +70,10 @@ void link_init(struct link *link)
 	if (name)
 		strncpy(link->name, name, sizeof(link->name) - 1);
 	link->gate = FPROF_LEVELS;
-	link->recording = run && *run;
+	/* Until the first look others record already: what they wrote would be missing without a
+	 * count. */
+	link->recording = 1;
+	link->waits = run && *run;
 }
 
 static void link_drop(struct session *s, uint64_t retry_ns)
@@ -167,8 +170,11 @@ static int connect_any(struct session *s)
 
 static void link_connect(struct session *s, uint64_t now)
 {
-	int fd = connect_any(s);
+	int fd;
 
+	if (!s->link.rounds)
+		s->link.recording = s->link.waits;
+	fd = connect_any(s);
 	s->link.retry_ns = now + RETRY_SOON;
 	if (fd == -EBADF) {
 		s->link.state = LINK_OVER;

@@ -27,6 +27,7 @@ struct link {
 	uint32_t gate;	     /* zones with level < gate */
 	uint32_t generation; /* of the control page, as last taken over */
 	uint32_t bye;	     /* say goodbye and stop */
+	uint32_t waits;	     /* `fprof run`: a daemon is to come, record until then */
 	uint64_t connects;
 	uint64_t rounds;   /* looks for a daemon */
 	uint64_t retry_ns; /* no connect() before */

@@ -145,6 +145,7 @@ static int session_new(const struct session *old, struct session **ret_session)
 	if (old)
 		marker_inherit(s, old->kin.memory);
 	link_init(&s->link);
+	s->recording = s->link.recording;
 	FPROF_STORE_RELEASE(&s->head->magic, FPROF_MEMORY_MAGIC);
 	FPROF_STORE_RELEASE(&s->alive, 1u);
 	*ret_session = s;
