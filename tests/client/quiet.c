@@ -85,21 +85,20 @@ static uint64_t now_ns(void)
 }
 
 /* A daemon that welcomes one game and lives until it is killed. */
-static pid_t daemon_start(void)
+static pid_t daemon_start(struct fake_daemon *d)
 {
-	static struct fake_daemon d;
 	pid_t pid;
 
-	fake_init(&d);
-	fake_listen(&d);
+	fake_init(d);
+	fake_listen(d);
 	pid = fork();
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	CHECK(fake_accept(&d, 10000));
-	fake_welcome(&d);
+	CHECK(fake_accept(d, 10000));
+	fake_welcome(d);
 	for (;;) {
-		FPROF_ADD_RELAXED(&d.control->heartbeat, UINT64_C(1));
+		FPROF_ADD_RELAXED(&d->control->heartbeat, UINT64_C(1));
 		usleep(100000);
 	}
 }
@@ -119,13 +118,14 @@ static void *second_thread(void *unused)
 
 int main(int argc, char **argv)
 {
+	struct fake_daemon d;
 	uint64_t before = 0, after, due;
 	pid_t daemon = -1;
 	pthread_t thread;
 	uint32_t frame;
 
 	if (argc > 1 && !strcmp(argv[1], "daemon"))
-		daemon = daemon_start();
+		daemon = daemon_start(&d);
 	counters_init();
 	if (pthread_create(&thread, NULL, second_thread, NULL))
 		return 1;
@@ -147,7 +147,9 @@ int main(int argc, char **argv)
 	meet(0, frame);
 	pthread_join(thread, NULL);
 	printf("allocations %llu\n", (unsigned long long)(after - before));
-	if (daemon > 0)
+	if (daemon > 0) {
 		kill(daemon, SIGKILL);
+		fake_deinit(&d);
+	}
 	return 0;
 }
