@@ -199,6 +199,7 @@ else
 	TMPDIR=$(mktemp -d -t fprof-XXXXXX)
 fi
 chmod 711 "$TMPDIR" # tests of another user pass through
+chmod 755 "$TMPDIR" # games of another user go through it
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
