@@ -225,9 +225,9 @@ bench_latency() {
 }
 
 bench_memory() {
-	section memory "the daemon's memory, history filled to its budget" || return 0
+	section memory "the daemon's memory, history filled to a budget of 16 MiB" || return 0
 	local game
-	echo 'history_frames = 100000' >"$tmp/conf"
+	printf '%s\n' 'history_frames = 100000' 'history_mib = 16' 'history_session_mib = 16' >"$tmp/conf"
 	start_daemon --config "$tmp/conf"
 	as_game "$B/game" --fps 250 --frames 4500 --zones 8000 >/dev/null &
 	game=$!
@@ -235,7 +235,7 @@ bench_memory() {
 	ended "$game" >"$tmp/session"
 	echo "VmHWM $(peak_of "$daemon") MiB"
 	awk '/^Rss(Anon|File|Shmem)/ { printf "%s %.1f MiB now\n", $1, $2 / 1024 }' "/proc/$daemon/status"
-	api /status | jq -r '"budget \(.history.budget_bytes / 1048576) MiB, used \(.history.used_bytes / 1048576 * 10 | round / 10) MiB"'
+	api /status | jq -r '"budget \(.history.budget_bytes / 1048576) MiB, used \(.history.used_bytes / 1048576 * 10 | round / 10) MiB, \(.history.evicted_frames) frames evicted"'
 	jq -r '"threads \(.threads) with rings of 1 MiB each; events \(.ledger.produced), lost \(.lost_events)"' "$tmp/session"
 	stop_daemon
 }
