@@ -65,6 +65,7 @@ struct session {
 	uint32_t marked;    /* the process has marked a frame: gates close when not recording */
 	uint32_t announce;  /* a daemon came: say again what it cannot know */
 	uint32_t serials;   /* threads so far */
+	uint32_t warm;	    /* rings from the first on whose pages are touched */
 	struct session_marks marks[SESSION_ORIGINS];
 	struct link link;
 

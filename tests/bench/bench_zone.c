@@ -17,11 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BURST	      1000
 #define SAMPLES	      101
 #define FIRST	      100000
-#define REGISTRATIONS 25
+#define REGISTRATIONS 12
+#define PROCESSES     3
 #define FRAME_ZONES   250
 #define PAUSE_NS      300000
 #define BUFFER_WORDS  (128u * 1024u)
@@ -285,6 +287,8 @@ static void measure_first_thread(void)
 	reads = (thread_ns() - from) / FIRST;
 	printf("%-28s %9.2f ns  %8.3f x  (of as many pairs of reads: %.2f ns; once)\n",
 	       "first thread's 100,000 zones", zones, zones / reads, reads);
+	printf("%-28s %9.2f ms  (the first thread's: the rings of the first threads; once)\n",
+	       "filling rings at startup", (double)fprof_tls.writer->slot->populate_ns / 1e6);
 }
 
 static void *start_thread(void *arg)
@@ -311,15 +315,14 @@ static void *start_thread(void *arg)
 	return NULL;
 }
 
-/* Threads that live at the same time, so that each gets a ring of its own, and fresh. */
-static void measure_threads(void)
+/*
+ * A process of its own (--threads): threads that live at the same time, so that each gets a ring of
+ * its own, and fresh. A line each.
+ */
+static void start_threads(void)
 {
 	static struct start starts[REGISTRATIONS];
 	pthread_t threads[REGISTRATIONS];
-	struct row registration = {.name = "thread registration"},
-		   populate = {.name = "... populating its ring"},
-		   first = {.name = "... its first 100,000 zones"},
-		   base = {.name = "... two reads, as many"};
 	int i;
 
 	pthread_barrier_init(&stay, NULL, REGISTRATIONS + 1);
@@ -331,15 +334,62 @@ static void measure_threads(void)
 	pthread_barrier_wait(&stay);
 	for (i = 0; i < REGISTRATIONS; i++) {
 		pthread_join(threads[i], NULL);
-		registration.samples[registration.count++] = starts[i].first_event;
-		populate.samples[populate.count++] = starts[i].populate;
-		first.samples[first.count++] = starts[i].first_zones;
-		base.samples[base.count++] = starts[i].reads;
+		printf("%f %f %f %f\n", starts[i].first_event, starts[i].populate,
+		       starts[i].first_zones, starts[i].reads);
 	}
-	print_row(&registration);
-	print_row(&populate);
-	print_row(&first);
-	print_row(&base);
+}
+
+struct threads {
+	struct row base, early, early_zones, late, populate, late_zones;
+};
+
+static void row_add(struct row *row, double ns)
+{
+	row->samples[row->count++] = ns;
+}
+
+static void threads_add(struct threads *t, const struct start *start)
+{
+	bool early = start->populate == 0.0;
+
+	row_add(&t->base, start->reads);
+	row_add(early ? &t->early : &t->late, start->first_event);
+	row_add(early ? &t->early_zones : &t->late_zones, start->first_zones);
+	if (!early)
+		row_add(&t->populate, start->populate);
+}
+
+/* The rings of a process's first threads are filled with its first. */
+static void measure_threads(void)
+{
+	struct threads t = {.base.name = "two reads, 100,000 times",
+			    .early.name = "thread's registration",
+			    .early_zones.name = "... its first 100,000 zones",
+			    .late.name = "registration, later threads",
+			    .populate.name = "... populating its ring",
+			    .late_zones.name = "... its first 100,000 zones"};
+	char self[256] = "", command[300];
+	struct start start;
+	FILE *from;
+	int i;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return;
+	snprintf(command, sizeof(command), "'%s' --threads", self);
+	for (i = 0; i < PROCESSES; i++) {
+		from = popen(command, "r");
+		while (from && fscanf(from, "%lf %lf %lf %lf", &start.first_event, &start.populate,
+				      &start.first_zones, &start.reads) == 4)
+			threads_add(&t, &start);
+		if (!from || pclose(from))
+			fprintf(stderr, "bench_zone: %s failed\n", command);
+	}
+	print_row(&t.base);
+	print_row(&t.early);
+	print_row(&t.early_zones);
+	print_row(&t.late);
+	print_row(&t.populate);
+	print_row(&t.late_zones);
 }
 
 static pthread_barrier_t together;
@@ -435,6 +485,11 @@ int main(int argc, char **argv)
 		cpu++;
 	pin(cpu);
 	memset(buffer, 1, sizeof(buffer));
+	if (!strcmp(what, "--threads")) {
+		check_recording();
+		start_threads();
+		return 0;
+	}
 	clock_cost_measure();
 	measure_baseline();
 	if (strcmp(what, "--bursts"))

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The captures that are kept: .fprof files in <state_dir>/captures, one a session, listed in
+ * fprofd.db (table captures). Spikes, crashes, saved ranges, uploads and imports are all captures;
+ * each is a session of its own, with an id of its own, in every endpoint. Any thread.
+ */
+#ifndef FPROF_DAEMON_CAPTURES_H
+#define FPROF_DAEMON_CAPTURES_H
+
+#include "config.h"
+#include "history.h"
+#include "store.h"
+
+#include <stdint.h>
+
+struct captures;
+
+enum capture_kind {
+	CAPTURE_SAVED = 0,
+	CAPTURE_SPIKE = 1,
+	CAPTURE_CRASH = 2,
+	CAPTURE_UPLOADED = 3,
+	CAPTURE_IMPORTED = 4, /* another tool's */
+	CAPTURE_SNAPSHOT = 5,
+};
+
+struct capture {
+	uint64_t session;	 /* its id, as a session and as a capture */
+	uint64_t source_session; /* it was taken from, 0: none here */
+	enum capture_kind kind;
+	uint32_t uid;	   /* its owner */
+	char *name;	   /* given by who made it, UTF-8; never a path */
+	char *note;	   /* NULL: none */
+	char *reason_json; /* of spikes and crashes: why, with the numbers (an object); NULL: none
+			    */
+	char *file;	   /* within the captures directory */
+	uint64_t created_utc_ns;
+	uint64_t first_frame, last_frame, bytes;
+	bool aggregate; /* has no times of single calls: timeline and calls answer 409 */
+};
+void capture_deinit(struct capture *capture);
+typedef VEC(struct capture) captures_vec;
+void captures_vec_free(captures_vec *captures);
+
+int captures_new(const struct config *config, struct store *store, struct captures **ret_captures);
+void captures_free(struct captures *captures); /* NULL is fine */
+
+/* Newest first, of uid (HISTORY_ANY_UID: all). */
+int captures_list(struct captures *captures, uint32_t uid, captures_vec *ret_captures);
+/* 0 or -ENOENT. */
+int captures_find(struct captures *captures, uint64_t session, uint32_t uid,
+		  struct capture *ret_capture);
+/* name, note: NULL leaves it as it is. */
+int captures_edit(struct captures *captures, uint64_t session, const char *name, const char *note);
+int captures_delete(struct captures *captures, uint64_t session);
+
+/* What is to be saved: frames first..last of the main stream of a session (recorded or a capture
+ * itself), and with tail what follows the last one. */
+struct capture_order {
+	uint64_t session, first, last;
+	bool tail;
+	enum capture_kind kind;
+	const char *name, *note, *reason_json; /* NULL: none */
+};
+/*
+ * Saves while recording goes on. The calling thread does the work (some 100 ms); *ret_session is
+ * the capture. -ENOENT: no such session or frames; -ENOSPC, -EROFS, -EIO: nothing was kept and the
+ * source is as it was.
+ */
+int captures_save(struct captures *captures, const struct capture_order *order, uint32_t uid,
+		  uint64_t *ret_session);
+
+/* Adopts a file that capture_file_finish made in captures_directory() under name. */
+int captures_adopt(struct captures *captures, const struct capture *capture, const char *name,
+		   uint64_t *ret_session);
+const char *captures_directory(const struct captures *captures);
+
+/*
+ * Takes in an uploaded .fprof from an open file: checked whole (format, schema version, checksums,
+ * no triggers, no views, no foreign tables, sizes) before anything of it is used. 0, or
+ * -EBADMSG/-ENOTSUP/-EFBIG/-ENOSPC... with a sentence in why (256 bytes).
+ */
+int captures_upload(struct captures *captures, int fd, const char *name, uint32_t uid,
+		    uint64_t *ret_session, char *why);
+
+/* A reader of a capture's file, for history_*: *ret_history is the caller's to history_close. In
+ * it the session has the capture's id. */
+int captures_open(struct captures *captures, uint64_t session, uint32_t uid,
+		  struct history **ret_history);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a range of frames, read once, front to back: what trees, tables, timelines and
+ * exports are made from. A visit is one read transaction; nothing is kept but the open stacks, so
+ * a range of any length costs no memory.
+ *
+ * Times are ticks of the session's clock since its start (range_ns converts points, never
+ * durations).
+ */
+#ifndef FPROF_DAEMON_RANGE_H
+#define FPROF_DAEMON_RANGE_H
+
+#include "history.h"
+#include "shm/clock_source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which frames: from..to inclusive, or the last so many (last > 0), of a stream (NULL: main). */
+struct range_query {
+	const char *stream;
+	uint64_t from, to, last;
+};
+
+struct range {
+	uint64_t session;
+	struct session_row row;		/* owned */
+	uint32_t stream;		/* its id */
+	uint64_t first, last;		/* frames, both there */
+	int64_t t0, t1;			/* [t0, t1) in ticks */
+	int64_t begin_ns, end_ns;	/* the same in ns */
+	struct history_frames frames;	/* rows of first..last, oldest first */
+	history_tracks_vec tracks;	/* all of the session's, main thread first */
+	VEC(struct marker_row) markers; /* by id: markers.at[id]; name NULL: there is none */
+	struct fprof_clock_rate rate;
+	bool evicted; /* events of some of these frames are gone */
+};
+/* 0; -ENOENT: no such session, stream or frame; -EIO. Frames that are not there any more are left
+ * out of first..last. */
+int range_open(struct history *h, uint64_t session, const struct range_query *query,
+	       struct range *ret_range);
+void range_close(struct range *range);
+/* Ticks as ns from the session's start. */
+int64_t range_ns(const struct range *range, int64_t ticks);
+/* The index into range->frames of the frame in which t lies; SIZE_MAX: none. Cheap when called with
+ * rising t and the last answer as hint. */
+size_t range_frame_at(const struct range *range, int64_t t, size_t hint);
+
+struct range_zone {
+	uint32_t marker;
+	int64_t begin, end;	      /* clipped to the range */
+	int64_t full_begin, full_end; /* as recorded; full_end INT64_MAX: not known */
+	int64_t children;	      /* ticks (clipped) of its direct children */
+	uint32_t depth;		      /* 0: outermost */
+	uint32_t flags;		      /* enum zone_flags */
+	const char *text;	      /* NULL: none; valid during the call */
+	bool has_value, value_is_double;
+	union {
+		int64_t i;
+		double d;
+	} value;
+};
+struct range_event {
+	enum { RANGE_INSTANT, RANGE_MESSAGE, RANGE_COUNTER, RANGE_MARK } kind;
+	uint32_t marker; /* MARK: of its stream, 0: main */
+	int64_t t;
+	uint32_t colour;      /* MESSAGE */
+	const char *text;     /* MESSAGE; valid during the call, NUL-terminated UTF-8 */
+	bool adds, is_double; /* COUNTER */
+	union {
+		int64_t i;
+		double d;
+	} value; /* COUNTER; MARK: i is the engine's number or -1 */
+};
+struct range_gpu_zone {
+	struct gpu_span_row span; /* ns, as stored */
+	uint32_t depth;
+};
+
+/*
+ * What a visit calls, each may be NULL. Track by track, in the order of range->tracks; within a
+ * track in time order, all of its memories merged; begins and ends nest properly. What lies outside
+ * the range is not shown, what reaches in is, clipped. A negative return ends the visit and is its
+ * result.
+ */
+struct range_visitor {
+	void *userdata;
+	/* Once per track, before its events. 1: skip this track. */
+	int (*track)(void *userdata, size_t index, const struct track_row *track);
+	int (*begin)(void *userdata, uint32_t marker, int64_t t, uint32_t depth);
+	int (*end)(void *userdata, const struct range_zone *zone);
+	int (*event)(void *userdata, const struct range_event *event);
+	/* Events of the track were overwritten in here. */
+	int (*gap)(void *userdata, const struct gap_row *gap);
+	/* GPU queues: by begin, parents first, instead of begin and end. */
+	int (*gpu)(void *userdata, const struct range_gpu_zone *zone);
+};
+int range_visit(struct history *h, const struct range *range, const struct range_visitor *visitor);
+
+#endif
