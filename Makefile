@@ -35,7 +35,7 @@ Q := @
 say = @printf '  %-8s %s\n' $(1) $(2)
 endif
 
-DAEMON_PKGS := sqlite3 libmicrohttpd liburing liblz4 zlib
+DAEMON_PKGS := sqlite3 libmicrohttpd liburing liblz4 zlib jansson
 TOOL_PKGS   := libcurl jansson
 DAEMON_LIBS  = -Wl,--as-needed $(shell pkg-config --libs $(DAEMON_PKGS)) -lm -lpthread
 TOOL_LIBS    = -Wl,--as-needed $(shell pkg-config --libs $(TOOL_PKGS)) -lm

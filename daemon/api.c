@@ -8,9 +8,11 @@
 #include "util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const char *const api_discard_names[DISCARD_REASONS] = {
 	"malformed", "time", "quota", "hook_mark", "not_recording", "foreign_mark"};
@@ -24,6 +26,16 @@ const char *const api_refused_names[8] = {"threads", "markers",	  "names", "trun
 void api_answer_deinit(struct api_answer *a)
 {
 	json_free(&a->body);
+	if (a->fd > 0)
+		close(a->fd);
+	a->fd = 0;
+}
+
+int api_temporary(const struct api *api)
+{
+	int fd = open(api->context->config->state_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
 }
 
 api_handler api_handler_of(enum route_id id)
@@ -47,8 +59,9 @@ void api_fail(struct api_answer *a, const struct api_problem *problem, const cha
 	struct json *j = &a->body;
 	va_list args;
 
-	json_free(j);
+	api_answer_deinit(a);
 	a->asset = NULL;
+	a->filename[0] = '\0';
 	a->keeps = false;
 	a->status = problem->status;
 	a->type = "application/problem+json";
@@ -92,6 +105,23 @@ static void fail_unknown(struct api_answer *a, const struct route_request *route
 	api_fail(a, &problem, "%s does not know the parameter %.64s", route->path, route->bad);
 }
 
+static void fail_method(struct api_answer *a, const struct route_request *route)
+{
+	static const struct api_problem wrong = {405, "method-not-allowed",
+						 "The method is not allowed", NULL, NULL};
+	char allow[sizeof(a->allow)] = "";
+	size_t n = 0;
+	int i;
+
+	for (i = 0; i < ROUTE_METHODS; i++)
+		if (route->methods & 1u << i)
+			n += (size_t)snprintf(allow + n, sizeof(allow) - n, "%s%s%s", n ? ", " : "",
+					      i == ROUTE_GET ? "GET, HEAD" : "",
+					      i == ROUTE_GET ? "" : route_method_name(i));
+	api_fail(a, &wrong, "%s takes %s", route->path, allow);
+	memcpy(a->allow, allow, sizeof(allow));
+}
+
 void api_fail_route(struct api_answer *a, const struct route_request *route, int error)
 {
 	static const struct api_problem too_long = {414, "too-long", "The address is too long",
@@ -102,6 +132,9 @@ void api_fail_route(struct api_answer *a, const struct route_request *route, int
 				       route->bad, NULL};
 
 	switch (error) {
+	case -EOPNOTSUPP:
+		fail_method(a, route);
+		break;
 	case -ENAMETOOLONG:
 		api_fail(a, &too_long, "Path and query may have %d bytes", ROUTE_URI_MAX);
 		break;

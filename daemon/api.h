@@ -36,7 +36,12 @@ struct api {
 
 struct api_request {
 	struct route_request route;
-	uint32_t uid; /* whose sessions the caller may see; HISTORY_ANY_UID: all */
+	uint32_t uid;	    /* whose sessions the caller may see; HISTORY_ANY_UID: all */
+	const char *accept; /* the header, NULL: none */
+	/* ROUTE_BODY: NUL-terminated (it may hold others), "" when there is none. */
+	const char *body;
+	size_t body_bytes;
+	int upload_fd; /* ROUTE_UPLOAD: the body as an unlinked file, at its start; else -1 */
 };
 /* What the daemon did for everyone tells of others' games: may the caller see it? */
 static inline bool api_sees_all(const struct api_request *q)
@@ -49,9 +54,14 @@ struct api_answer {
 	const char *type; /* media type, static */
 	struct json body;
 	const struct asset *asset; /* instead of body */
-	bool keeps;		   /* what is answered will not change soon: worth an ETag */
+	int fd; /* instead of body, above 0: a file that is sent from its start; owned */
+	char filename[128]; /* of what a browser would save; "": none */
+	char allow[48];	    /* of 405 */
+	bool keeps;	    /* what is answered will not change soon: worth an ETag */
 };
 void api_answer_deinit(struct api_answer *a);
+/* An unlinked file in the state directory, to be written and then sent: an fd or -errno. */
+int api_temporary(const struct api *api);
 
 typedef void (*api_handler)(const struct api *api, const struct api_request *q,
 			    struct api_answer *a);

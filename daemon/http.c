@@ -10,6 +10,7 @@
 #include "access.h"
 #include "api.h"
 #include "events.h"
+#include "exchange.h"
 #include "feed.h"
 #include "listener.h"
 #include "log.h"
@@ -44,6 +45,7 @@ struct http {
 	uint32_t uid; /* of the daemon */
 	char token[ACCESS_TOKEN_CHARS + 1];
 	struct places places; /* of connections, by user */
+	struct workers workers;
 };
 
 /* One accepted connection. */
@@ -52,12 +54,6 @@ struct connection {
 	bool local_socket;		/* the Unix socket */
 	bool counted;			/* among its user's */
 	char address[INET6_ADDRSTRLEN]; /* ours, that it came to */
-};
-
-struct request {
-	struct api_request api;
-	int error; /* of route_parse */
-	bool begun;
 };
 
 /* What a stranger's page must not do. Fills the answer and returns false. */
@@ -86,7 +82,7 @@ static bool check_names(const struct http *http, const struct connection *peer,
 }
 
 static bool check_caller(const struct http *http, const struct connection *peer,
-			 const struct request_headers *h, struct request *q, struct api_answer *a)
+			 const struct request_headers *h, struct exchange *q, struct api_answer *a)
 {
 	static const struct api_problem denied = {401, "token-needed", "A token is needed", NULL,
 						  NULL};
@@ -105,47 +101,49 @@ static bool check_caller(const struct http *http, const struct connection *peer,
 	return false;
 }
 
-static bool check_method(const char *method, const struct request_headers *h, struct api_answer *a)
+static bool check_route(const struct http *http, const struct request_headers *h,
+			struct exchange *q, struct api_answer *a)
 {
-	static const struct api_problem wrong = {405, "method-not-allowed",
-						 "The method is not allowed", NULL, NULL};
-	static const struct api_problem body = {400, "body-not-allowed",
-						"A GET request has no body", NULL, NULL};
-
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		api_fail(a, &wrong, "%.16s is not allowed: everything here is read only", method);
-	else if (h->body)
-		api_fail(a, &body, "Send the request without a body");
+	(void)http;
+	if (q->error < 0)
+		api_fail_route(a, &q->api.route, q->error);
 	else
-		return true;
-	return false;
+		exchange_check_body(q, h, a);
+	return a->status == 200;
+}
+
+/* All that can be refused before a body comes. Fills the answer and returns false. */
+static bool check(const struct http *http, const struct connection *peer,
+		  const struct request_headers *h, struct exchange *q)
+{
+	return check_names(http, peer, h, &q->answer) &&
+	       check_caller(http, peer, h, q, &q->answer) && check_route(http, h, q, &q->answer);
 }
 
 static enum MHD_Result answer(struct http *http, struct MHD_Connection *c, const char *method,
-			      const struct connection *peer, struct request *q)
+			      struct exchange *q)
 {
-	__attribute__((cleanup(api_answer_deinit))) struct api_answer a = {
-		.status = 200, .type = "application/json"};
+	const struct route *route = q->api.route.route;
 	struct request_headers h;
-	const struct route_request *route = &q->api.route;
 
 	request_headers(c, &h);
-	if (!check_names(http, peer, &h, &a) || !check_method(method, &h, &a) ||
-	    !check_caller(http, peer, &h, q, &a))
-		return respond(c, &h, &a);
-	if (q->error < 0) {
-		api_fail_route(&a, route, q->error);
-		return respond(c, &h, &a);
-	}
-	if (route->route->id == ROUTE_STREAM && !strcmp(method, "GET"))
-		return events_respond(&http->api, c, &h, &q->api, &a);
-	if (route->route->id == ROUTE_STREAM)
-		a.type = "text/event-stream";
-	else
-		api_handler_of(route->route->id)(&http->api, &q->api, &a);
-	return respond(c, &h, &a);
+	q->api.accept = h.accept;
+	if (q->answered)
+		return respond(c, &h, &q->answer);
+	if (route->id == ROUTE_STREAM && !strcmp(method, "GET"))
+		return events_respond(&http->api, c, &h, &q->api, &q->answer);
+	if (route->id == ROUTE_STREAM)
+		q->answer.type = "text/event-stream";
+	else if (!exchange_receive_end(q))
+		return respond(c, &h, &q->answer);
+	else if (route->flags & ROUTE_SLOW && exchange_defer(&http->workers, q, c))
+		return MHD_YES;
+	else if (!q->answered)
+		api_handler_of(route->id)(&http->api, &q->api, &q->answer);
+	return respond(c, &h, &q->answer);
 }
 
+/* Called once when the headers are there, with each piece of a body, and at the end. */
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **state)
@@ -153,35 +151,39 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	const struct connection *peer = info ? info->socket_context : NULL;
-	struct request *q = *state;
+	struct http *http = userdata;
+	struct exchange *q = *state;
+	struct request_headers h;
 
 	(void)url;
 	(void)version;
-	(void)upload;
 	if (!q || !peer)
 		return MHD_NO;
-	if (*upload_bytes) {
-		*upload_bytes = 0; /* thrown away; the answer says that there should be none */
-		return MHD_YES;
-	}
 	if (!q->begun) {
 		q->begun = true;
 		MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_SECONDS);
+		request_headers(c, &h);
+		q->error = route_parse(method, q->uri, &q->api.route);
+		q->refused = !check(http, peer, &h, q);
+		return q->refused && h.body ? respond(c, &h, &q->answer) : MHD_YES;
+	}
+	if (*upload_bytes) {
+		exchange_receive(q, &http->api, upload, *upload_bytes);
+		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	return answer(userdata, c, method, peer, q);
+	if (!q->refused)
+		return answer(http, c, method, q);
+	request_headers(c, &h);
+	return respond(c, &h, &q->answer);
 }
 
 /* The first that is seen of a request: the raw address. */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *c)
 {
-	struct request *q = calloc(1, sizeof(*q));
-
 	(void)userdata;
 	(void)c;
-	if (q)
-		q->error = route_parse(uri, &q->api.route);
-	return q;
+	return exchange_new(uri);
 }
 
 static void on_completed(void *userdata, struct MHD_Connection *c, void **state,
@@ -190,7 +192,7 @@ static void on_completed(void *userdata, struct MHD_Connection *c, void **state,
 	(void)userdata;
 	(void)c;
 	(void)code;
-	free(*state);
+	exchange_free(*state);
 	*state = NULL;
 }
 
@@ -367,6 +369,7 @@ int http_new(const struct http_context *context, struct http **ret_http)
 	http->api.context = &http->context;
 	http->uid = geteuid();
 	places_init(&http->places);
+	workers_init(&http->workers, &http->api);
 	rc = start(http);
 	if (rc < 0) {
 		http_free(http);
@@ -388,6 +391,7 @@ void http_free(struct http *http)
 	feed_free(http->api.feed);
 	if (http->api.hub)
 		stream_hub_close(http->api.hub);
+	workers_wait(&http->workers);
 	if (http->tcp)
 		MHD_stop_daemon(http->tcp);
 	if (http->local)
@@ -398,6 +402,7 @@ void http_free(struct http *http)
 		unlink(http->unix_path);
 	free(http->unix_path);
 	places_deinit(&http->places);
+	workers_deinit(&http->workers);
 	free(http);
 }
 

@@ -9,8 +9,10 @@
  */
 #include "respond.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #define GZIP_MIN 1024u
@@ -41,16 +43,21 @@ static enum MHD_Result collect(void *userdata, enum MHD_ValueKind kind, const ch
 		h->if_none_match = value;
 	} else if (!strcasecmp(key, "Last-Event-ID")) {
 		h->last_event = value;
-	} else if (!strcasecmp(key, "Transfer-Encoding") ||
-		   (!strcasecmp(key, "Content-Length") && strcmp(value, "0") != 0)) {
+	} else if (!strcasecmp(key, "Accept")) {
+		h->accept = value;
+	} else if (!strcasecmp(key, "Transfer-Encoding")) {
 		h->body = true;
+	} else if (!strcasecmp(key, "Content-Length")) {
+		h->body = h->body || strcmp(value, "0") != 0;
+		if (route_number(value, 0, INT64_MAX, &h->content) < 0)
+			h->content = UINT64_MAX;
 	}
 	return MHD_YES;
 }
 
 void request_headers(struct MHD_Connection *connection, struct request_headers *ret_headers)
 {
-	*ret_headers = (struct request_headers){0};
+	*ret_headers = (struct request_headers){.content = UINT64_MAX};
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, collect, ret_headers);
 }
 
@@ -115,6 +122,40 @@ static bool matches(const char *if_none_match, const char *etag)
 	return if_none_match && (!strcmp(if_none_match, "*") || strstr(if_none_match, etag + 2));
 }
 
+/* RFC 6266: plain for what is ASCII, and in full. */
+static void add_filename(struct MHD_Response *r, const char *name)
+{
+	char plain[128], full[3 * 128 + 1], text[600];
+	size_t i, n = 0;
+
+	for (i = 0; name[i] && i < sizeof(plain) - 1; i++) {
+		unsigned char c = (unsigned char)name[i];
+		bool safe = isalnum(c) || c == '.' || c == '-' || c == '_';
+
+		plain[i] = safe ? name[i] : '_';
+		n += (size_t)snprintf(full + n, sizeof(full) - n, safe ? "%c" : "%%%02X", c);
+	}
+	plain[i] = '\0';
+	full[n] = '\0';
+	snprintf(text, sizeof(text), "attachment; filename=\"%s\"; filename*=UTF-8''%s", plain,
+		 full);
+	MHD_add_response_header(r, "Content-Disposition", text);
+}
+
+/* The response owns the file from here on. */
+static struct MHD_Response *file_response(struct api_answer *a)
+{
+	struct MHD_Response *r;
+	struct stat st;
+
+	if (fstat(a->fd, &st) < 0)
+		return NULL;
+	r = MHD_create_response_from_fd64((uint64_t)st.st_size, a->fd);
+	if (r)
+		a->fd = 0;
+	return r;
+}
+
 void respond_headers(struct MHD_Response *r, const struct api_answer *a, const char *etag)
 {
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
@@ -131,7 +172,11 @@ void respond_headers(struct MHD_Response *r, const struct api_answer *a, const c
 	if (a->status == 401)
 		MHD_add_response_header(r, "WWW-Authenticate", "Bearer realm=\"fprof\"");
 	if (a->status == 405)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
+		MHD_add_response_header(r, "Allow", a->allow);
+	if (a->status == 503)
+		MHD_add_response_header(r, "Retry-After", "1");
+	if (*a->filename)
+		add_filename(r, a->filename);
 }
 
 static struct MHD_Response *make_response(struct api_answer *a, bool gzip)
@@ -139,6 +184,8 @@ static struct MHD_Response *make_response(struct api_answer *a, bool gzip)
 	struct MHD_Response *r;
 	bool packed = false;
 
+	if (a->fd > 0)
+		return file_response(a);
 	if (a->asset)
 		json_bytes(&a->body, a->asset->data, a->asset->size);
 	if (gzip && a->body.count > GZIP_MIN && a->body.count <= GZIP_MAX)

@@ -12,9 +12,11 @@
 
 /* NULL: not there. Those that may come once only are counted. */
 struct request_headers {
-	const char *host, *origin, *site, *authorization, *encoding, *if_none_match, *last_event;
+	const char *host, *origin, *site, *authorization, *encoding, *if_none_match, *last_event,
+		*accept;
 	unsigned hosts, origins, authorizations;
-	bool body; /* the request says that it has one */
+	bool body;	  /* the request says that it has one */
+	uint64_t content; /* Content-Length; UINT64_MAX: not given or no number */
 };
 void request_headers(struct MHD_Connection *connection, struct request_headers *ret_headers);
 

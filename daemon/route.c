@@ -16,21 +16,36 @@
 #include <string.h>
 
 static const struct route routes[] = {
-	{ROUTE_STATUS, "/api/v1/status", {NULL}},
-	{ROUTE_SESSIONS, "/api/v1/sessions", {"last", NULL}},
-	{ROUTE_SESSION, "/api/v1/sessions/{id}", {NULL}},
-	{ROUTE_FRAMES, "/api/v1/sessions/{id}/frames", {"last", "from", "to", "stream", NULL}},
-	{ROUTE_FRAME, "/api/v1/sessions/{id}/frames/{frame}", {"stream", "max_zones", NULL}},
-	{ROUTE_THREADS, "/api/v1/sessions/{id}/threads", {NULL}},
-	{ROUTE_STREAMS, "/api/v1/sessions/{id}/streams", {NULL}},
-	{ROUTE_STREAM, "/api/v1/stream", {"session", NULL}},
-	{ROUTE_OPENAPI, "/api/v1/openapi.yaml", {NULL}},
-	{ROUTE_HEALTHZ, "/healthz", {NULL}},
-	{ROUTE_READYZ, "/readyz", {NULL}},
-	{ROUTE_METRICS, "/metrics", {NULL}},
+	{ROUTE_STATUS, ROUTE_GET, 0, "/api/v1/status", {NULL}},
+	{ROUTE_SESSIONS, ROUTE_GET, 0, "/api/v1/sessions", {"last", NULL}},
+	{ROUTE_SESSION, ROUTE_GET, 0, "/api/v1/sessions/{id}", {NULL}},
+	{ROUTE_FRAMES,
+	 ROUTE_GET,
+	 0,
+	 "/api/v1/sessions/{id}/frames",
+	 {"last", "from", "to", "stream", NULL}},
+	{ROUTE_FRAME,
+	 ROUTE_GET,
+	 0,
+	 "/api/v1/sessions/{id}/frames/{frame}",
+	 {"stream", "max_zones", NULL}},
+	{ROUTE_THREADS, ROUTE_GET, 0, "/api/v1/sessions/{id}/threads", {NULL}},
+	{ROUTE_STREAMS, ROUTE_GET, 0, "/api/v1/sessions/{id}/streams", {NULL}},
+	{ROUTE_STREAM, ROUTE_GET, 0, "/api/v1/stream", {"session", NULL}},
+	{ROUTE_OPENAPI, ROUTE_GET, 0, "/api/v1/openapi.yaml", {NULL}},
+	{ROUTE_HEALTHZ, ROUTE_GET, 0, "/healthz", {NULL}},
+	{ROUTE_READYZ, ROUTE_GET, 0, "/readyz", {NULL}},
+	{ROUTE_METRICS, ROUTE_GET, 0, "/metrics", {NULL}},
 };
 /* The page's state lives in its address, so a query is the page's own business. */
-static const struct route asset_route = {ROUTE_ASSET, NULL, {NULL}};
+static const struct route asset_route = {ROUTE_ASSET, ROUTE_GET, 0, NULL, {NULL}};
+
+static const char *const methods[ROUTE_METHODS] = {"GET", "PUT", "POST", "PATCH", "DELETE"};
+
+const char *route_method_name(enum route_method method)
+{
+	return methods[method];
+}
 
 const struct route *route_table(size_t *ret_count)
 {
@@ -101,7 +116,7 @@ static int parse_param(struct route_request *r, char *pair)
 	rc = decode(pair, equals ? equals : pair + bytes, true, true);
 	if (rc < 0)
 		return rc;
-	if (route_value(r, pair)) {
+	if (!(r->route->flags & ROUTE_REPEATS) && route_value(r, pair)) {
 		r->bad = pair;
 		return -EEXIST;
 	}
@@ -134,7 +149,7 @@ static bool match(struct route_request *r, const char *pattern)
 	char *copy = r->segments;
 	size_t n;
 
-	r->id = r->frame = NULL;
+	r->id = r->frame = r->name = NULL;
 	while (*pattern) {
 		if (*pattern != '{') {
 			if (*pattern++ != *p++)
@@ -148,8 +163,10 @@ static bool match(struct route_request *r, const char *pattern)
 		copy[n] = '\0';
 		if (pattern[1] == 'i')
 			r->id = copy;
-		else
+		else if (pattern[1] == 'f')
 			r->frame = copy;
+		else
+			r->name = copy;
 		copy += n + 1;
 		p += n;
 		pattern = strchr(pattern, '}') + 1;
@@ -157,15 +174,24 @@ static bool match(struct route_request *r, const char *pattern)
 	return !*p;
 }
 
-static const struct route *find(struct route_request *r)
+/* The route of the path that takes the method; NULL where the path takes others only. */
+static const struct route *find(struct route_request *r, const char *method)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(routes); i++)
-		if (match(r, routes[i].path))
+	if (!strcmp(method, "HEAD"))
+		method = "GET";
+	for (i = 0; i < ARRAY_SIZE(routes); i++) {
+		if (!match(r, routes[i].path))
+			continue;
+		if (!strcmp(methods[routes[i].method], method))
 			return &routes[i];
-	r->id = r->frame = NULL;
-	return &asset_route;
+		r->methods |= 1u << routes[i].method;
+	}
+	r->id = r->frame = r->name = NULL;
+	if (r->methods == 0 && strcmp(method, "GET") != 0)
+		r->methods = 1u << ROUTE_GET;
+	return r->methods ? NULL : &asset_route;
 }
 
 static bool knows(const struct route *route, const char *name)
@@ -178,7 +204,7 @@ static bool knows(const struct route *route, const char *name)
 	return false;
 }
 
-int route_parse(const char *uri, struct route_request *ret_request)
+int route_parse(const char *method, const char *uri, struct route_request *ret_request)
 {
 	struct route_request *r = ret_request;
 	size_t bytes = strnlen(uri, ROUTE_URI_MAX + 1);
@@ -199,7 +225,9 @@ int route_parse(const char *uri, struct route_request *ret_request)
 	rc = decode(r->text, r->text + strlen(r->text), false, false);
 	if (rc < 0)
 		return rc;
-	r->route = find(r);
+	r->route = find(r, method);
+	if (!r->route)
+		return -EOPNOTSUPP;
 	if (r->route->id == ROUTE_ASSET)
 		return 0;
 	rc = parse_query(r, query);

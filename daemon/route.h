@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #define ROUTE_URI_MAX	 2048 /* bytes of path and query */
-#define ROUTE_PARAMS_MAX 8    /* in a query */
+#define ROUTE_PARAMS_MAX 64   /* in a query */
+#define ROUTE_KNOWN_MAX	 20   /* that a route knows */
 
 enum route_id {
 	ROUTE_STATUS,
@@ -29,10 +30,23 @@ enum route_id {
 	ROUTE_ASSET, /* whatever no other route takes: a file of the page, or nothing */
 };
 
+/* HEAD is GET. */
+enum route_method { ROUTE_GET, ROUTE_PUT, ROUTE_POST, ROUTE_PATCH, ROUTE_DELETE, ROUTE_METHODS };
+
+enum route_flags {
+	ROUTE_BODY = 1 << 0,	/* takes a body of up to ROUTE_BODY_MAX bytes */
+	ROUTE_UPLOAD = 1 << 1,	/* takes a body of any size, as a file */
+	ROUTE_SLOW = 1 << 2,	/* may take seconds: answered on a thread of its own */
+	ROUTE_REPEATS = 1 << 3, /* a parameter may be given more than once */
+};
+#define ROUTE_BODY_MAX (1024u * 1024u)
+
 struct route {
 	enum route_id id;
-	const char *path;		      /* with {id} and {frame} for what varies */
-	const char *params[ROUTE_PARAMS_MAX]; /* the query parameters it knows; NULL-terminated */
+	enum route_method method;
+	unsigned flags;			     /* enum route_flags */
+	const char *path;		     /* with {id}, {frame}, {name} for what varies */
+	const char *params[ROUTE_KNOWN_MAX]; /* the query parameters it knows; NULL-terminated */
 };
 
 struct route_param {
@@ -45,8 +59,10 @@ struct route_request {
 	struct route_param params[ROUTE_PARAMS_MAX];
 	unsigned count;
 	const struct route *route;
-	const char *id, *frame; /* the variable parts of the path, NULL: it has none */
-	const char *bad;	/* on -ENOKEY and -EEXIST: the parameter's name */
+	/* the variable parts of the path, NULL: it has none */
+	const char *id, *frame, *name;
+	unsigned methods; /* on -EOPNOTSUPP: those that the path takes, a bit each */
+	const char *bad;  /* on -ENOKEY and -EEXIST: the parameter's name */
 	char segments[ROUTE_URI_MAX + 1];
 };
 
@@ -56,11 +72,13 @@ const struct route *route_table(size_t *ret_count);
 /*
  * Parses path and query and finds the route. 0; -ENAMETOOLONG; -EINVAL: an escape that is none,
  * bytes that are no UTF-8, a control character, no leading slash; -E2BIG: too many parameters;
- * -EEXIST: one is given twice; -ENOKEY: one that the route does not know.
+ * -EEXIST: one is given twice; -ENOKEY: one that the route does not know; -EOPNOTSUPP: the path
+ * takes other methods (ret_request->methods).
  */
-int route_parse(const char *uri, struct route_request *ret_request);
+int route_parse(const char *method, const char *uri, struct route_request *ret_request);
+const char *route_method_name(enum route_method method);
 
-/* The value of a query parameter, NULL when it was not given. */
+/* The value of a query parameter (of several the first), NULL when it was not given. */
 const char *route_value(const struct route_request *request, const char *name);
 /* A decimal number within min..max: 0 or -EINVAL. */
 int route_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);

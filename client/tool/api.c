@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -296,14 +297,16 @@ static size_t collect(char *data, size_t one, size_t count, void *userdata)
 	return size;
 }
 
-static CURLcode fetch(struct api *api, const char *path, struct answer *answer)
+/* What all requests have in common. */
+static int prepare(struct api *api, const char *path, struct answer *answer)
 {
 	_cleanup_free_ char *address = NULL, *socket_path = NULL;
 
 	if (asprintf(&address, "%s%s", api->url ? api->url : "http://localhost", path) < 0)
-		return CURLE_OUT_OF_MEMORY;
+		return -ENOMEM;
 	if (!api->url && asprintf(&socket_path, "%s" HTTP_NAME, api->directory) < 0)
-		return CURLE_OUT_OF_MEMORY;
+		return -ENOMEM;
+	curl_easy_reset(api->curl);
 	curl_easy_setopt(api->curl, CURLOPT_URL, address);
 	curl_easy_setopt(api->curl, CURLOPT_UNIX_SOCKET_PATH, socket_path);
 	curl_easy_setopt(api->curl, CURLOPT_NOPROXY, "*");
@@ -317,24 +320,34 @@ static CURLcode fetch(struct api *api, const char *path, struct answer *answer)
 	curl_easy_setopt(api->curl, CURLOPT_WRITEFUNCTION, collect);
 	curl_easy_setopt(api->curl, CURLOPT_WRITEDATA, answer);
 	api->error[0] = '\0';
-	return curl_easy_perform(api->curl);
+	return 0;
+}
+
+/* Runs what was prepared: the HTTP status (0: no answer), and the answer's JSON or NULL. */
+static long perform(struct api *api, struct answer *answer, json_t **ret_json)
+{
+	long status = 0;
+
+	*ret_json = NULL;
+	if (curl_easy_perform(api->curl) == CURLE_OK) {
+		curl_easy_getinfo(api->curl, CURLINFO_RESPONSE_CODE, &status);
+		if (answer->data)
+			*ret_json = json_loadb(answer->data, answer->size, JSON_ALLOW_NUL, NULL);
+	}
+	free(answer->data);
+	return status;
 }
 
 int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status)
 {
 	struct answer answer = {0};
-	json_t *json = NULL;
-	CURLcode code;
+	json_t *json;
 
 	*ret_status = 0;
-	code = fetch(api, path, &answer);
-	if (code == CURLE_OK) {
-		curl_easy_getinfo(api->curl, CURLINFO_RESPONSE_CODE, ret_status);
-		if (answer.data)
-			json = json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, NULL);
-	}
-	free(answer.data);
-	if (code != CURLE_OK)
+	if (prepare(api, path, &answer) < 0)
+		return TOOL_UNAVAILABLE;
+	*ret_status = perform(api, &answer, &json);
+	if (*ret_status == 0)
 		return TOOL_UNAVAILABLE;
 	*ret_json = json;
 	return *ret_status == 200 && json ? TOOL_OK : TOOL_FAILED;
@@ -347,22 +360,141 @@ static const char *api_text(const json_t *json, const char *key)
 	return text ? text : "";
 }
 
+static void say_no_answer(const struct api *api)
+{
+	tool_say("the daemon does not answer: %s",
+		 api->error[0] ? api->error : "the connection failed");
+}
+
+void api_say_problem(const char *path, const json_t *json, long status)
+{
+	if (!json)
+		tool_say("%s: HTTP status %ld and no JSON", path, status);
+	else
+		tool_say("%s: %s%s%s", path, api_text(json, "title"),
+			 api_text(json, "detail")[0] ? ": " : "", api_text(json, "detail"));
+}
+
 int api_get(struct api *api, const char *path, json_t **ret_json)
 {
 	_cleanup_json_ json_t *json = NULL;
 	long status;
 	int r = api_get_quiet(api, path, &json, &status);
 
-	if (r == TOOL_OK) {
+	if (r == TOOL_OK)
 		*ret_json = json_incref(json);
-	} else if (r == TOOL_UNAVAILABLE) {
-		tool_say("the daemon does not answer: %s",
-			 api->error[0] ? api->error : "the connection failed");
-	} else if (!json) {
-		tool_say("%s: HTTP status %ld and no JSON", path, status);
-	} else {
-		tool_say("%s: %s%s%s", path, api_text(json, "title"),
-			 api_text(json, "detail")[0] ? ": " : "", api_text(json, "detail"));
-	}
+	else if (r == TOOL_UNAVAILABLE)
+		say_no_answer(api);
+	else
+		api_say_problem(path, json, status);
 	return r;
+}
+
+int api_send(struct api *api, const char *method, const char *path, const json_t *body,
+	     json_t **ret_json, long *ret_status)
+{
+	_cleanup_free_ char *text = body ? json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	struct curl_slist *headers = NULL, *at;
+	struct answer answer = {0};
+	json_t *json = NULL;
+
+	*ret_status = 0;
+	if (prepare(api, path, &answer) < 0 || (body && !text))
+		return TOOL_FAILED;
+	for (at = api->headers; at; at = at->next)
+		headers = curl_slist_append(headers, at->data);
+	if (text) {
+		headers = curl_slist_append(headers, "Content-Type: application/json");
+		curl_easy_setopt(api->curl, CURLOPT_POSTFIELDS, text);
+	}
+	curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, method);
+	*ret_status = perform(api, &answer, &json);
+	curl_slist_free_all(headers);
+	if (ret_json)
+		*ret_json = json;
+	else
+		json_decref(json);
+	if (*ret_status == 0)
+		say_no_answer(api);
+	return *ret_status == 0 ? TOOL_UNAVAILABLE : *ret_status / 100 == 2 ? TOOL_OK : TOOL_FAILED;
+}
+
+/* A file of any size may take any time, but not stand still. */
+static void patient(struct api *api)
+{
+	curl_easy_setopt(api->curl, CURLOPT_TIMEOUT_MS, 0L);
+	curl_easy_setopt(api->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(api->curl, CURLOPT_LOW_SPEED_TIME, 600L);
+}
+
+/* A download: to the file, but for problems, which are kept. */
+struct download {
+	struct api *api;
+	FILE *to;
+	struct answer answer;
+};
+
+static size_t save(char *data, size_t one, size_t count, void *userdata)
+{
+	struct download *d = userdata;
+	long status = 0;
+
+	curl_easy_getinfo(d->api->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status != 200)
+		return collect(data, one, count, &d->answer);
+	return fwrite(data, 1, one * count, d->to);
+}
+
+int api_download(struct api *api, const char *path, FILE *to)
+{
+	struct download d = {.api = api, .to = to};
+	_cleanup_json_ json_t *json = NULL;
+	long status;
+
+	if (prepare(api, path, &d.answer) < 0)
+		return TOOL_FAILED;
+	patient(api);
+	curl_easy_setopt(api->curl, CURLOPT_WRITEFUNCTION, save);
+	curl_easy_setopt(api->curl, CURLOPT_WRITEDATA, &d);
+	status = perform(api, &d.answer, &json);
+	if (ferror(to) || (status == 200 && fflush(to) != 0)) {
+		tool_say("writing failed: %s", strerror(errno));
+		return TOOL_FAILED;
+	}
+	if (status == 200)
+		return TOOL_OK;
+	if (status == 0) {
+		say_no_answer(api);
+		return TOOL_UNAVAILABLE;
+	}
+	api_say_problem(path, json, status);
+	return TOOL_FAILED;
+}
+
+int api_upload(struct api *api, const char *path, FILE *from, json_t **ret_json)
+{
+	_cleanup_json_ json_t *json = NULL;
+	struct answer answer = {0};
+	struct stat st;
+	long status;
+
+	if (fstat(fileno(from), &st) < 0 || prepare(api, path, &answer) < 0)
+		return TOOL_FAILED;
+	patient(api);
+	curl_easy_setopt(api->curl, CURLOPT_POST, 1L);
+	curl_easy_setopt(api->curl, CURLOPT_READDATA, from);
+	curl_easy_setopt(api->curl, CURLOPT_POSTFIELDSIZE_LARGE,
+			 (curl_off_t)(S_ISREG(st.st_mode) ? st.st_size : -1));
+	status = perform(api, &answer, &json);
+	if (status == 0) {
+		say_no_answer(api);
+		return TOOL_UNAVAILABLE;
+	}
+	if (status / 100 != 2) {
+		api_say_problem(path, json, status);
+		return TOOL_FAILED;
+	}
+	*ret_json = json_incref(json);
+	return TOOL_OK;
 }

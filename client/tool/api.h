@@ -6,6 +6,7 @@
 #include "tool.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 struct api;
 
@@ -25,6 +26,22 @@ void api_free(struct api *api); /* NULL is fine */
 int api_get(struct api *api, const char *path, json_t **ret_json);
 /* The same without a word; *ret_status is the HTTP status, 0 where there was no answer. */
 int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status);
+
+/*
+ * Sends method ("PUT", ...) to path with a JSON body (NULL: none; not taken over). *ret_json (may
+ * be NULL): what was answered, if it was JSON, in any case; *ret_status: 0 where there was no
+ * answer. Returns as api_get does for 2xx, without a word for other answers: those are the caller's
+ * to judge (api_say_problem). TOOL_UNAVAILABLE is said.
+ */
+int api_send(struct api *api, const char *method, const char *path, const json_t *body,
+	     json_t **ret_json, long *ret_status);
+/* Says what a problem+json says. json may be NULL. */
+void api_say_problem(const char *path, const json_t *json, long status);
+
+/* GETs path into an open file. As api_get. The request may take as long as bytes come. */
+int api_download(struct api *api, const char *path, FILE *to);
+/* POSTs a whole file to path. As api_get; *ret_json is what was answered. */
+int api_upload(struct api *api, const char *path, FILE *from, json_t **ret_json);
 
 /* The daemon that games of this environment find, for questions that may take 300 ms; NULL where
  * none answers. Without a word. */

@@ -18,35 +18,58 @@ before(async () => {
 });
 after(() => world.close());
 
-/** The routing table, as the source has it: path -> names of its query parameters. */
+const METHODS = ['get', 'put', 'post', 'patch', 'delete'];
+
+/** All operations of the document: { method, route, operation }. */
+const operations = Object.entries(document.paths).flatMap(([route, item]) =>
+	METHODS.filter((method) => item[method]).map((method) => ({ method, route, operation: item[method] })));
+
+/** The routing table, as the source has it: 'METHOD path' -> names of its query parameters. */
 function routesOfSource() {
 	const text = readFileSync(path.join(ROOT, 'daemon/route.c'), 'utf8');
 	const table = /routes\[\] = \{([\s\S]*?)\n\};/.exec(text)[1];
-	return new Map([...table.matchAll(/\{ROUTE_\w+,\s*"([^"]+)",\s*\{([^}]*)\}\}/g)].map(([, route, params]) =>
-		[route, [...params.matchAll(/"([^"]+)"/g)].map(([, name]) => name).sort()]));
+	const row = /\{ROUTE_\w+,\s*ROUTE_(\w+),\s*[^,]+,\s*"([^"]+)",\s*\{([^}]*)\}\}/g;
+	return new Map([...table.matchAll(row)].map(([, method, route, params]) =>
+		[`${method} ${route}`, [...params.matchAll(/"([^"]+)"/g)].map(([, name]) => name).sort()]));
 }
 
-const queryOf = (operation) => (operation.parameters ?? []).map((one) => (one.$ref ? resolve(one.$ref) : one))
-	.filter((one) => one.in === 'query').map((one) => one.name).sort();
+const parametersOf = (operation) => (operation.parameters ?? []).map((one) => (one.$ref ? resolve(one.$ref) : one));
+const queryOf = (operation) => parametersOf(operation).filter((one) => one.in === 'query').map((one) => one.name).sort();
 
 test('every route is documented with its parameters, and nothing else is', () => {
-	const documented = new Map(Object.entries(document.paths).map(([route, item]) => [route, queryOf(item.get)]));
+	const documented = operations.map(({ method, route, operation }) => [`${method.toUpperCase()} ${route}`, queryOf(operation)]);
 	const routes = routesOfSource();
 	assert.ok(routes.size >= 12, 'the table was found');
-	assert.deepEqual([...documented].sort(), [...routes].sort());
+	assert.deepEqual(documented.sort(), [...routes].sort());
 });
 
 test('every documented parameter of a path stands in it', () => {
-	for (const [route, item] of Object.entries(document.paths)) {
-		const named = (item.get.parameters ?? []).map((one) => (one.$ref ? resolve(one.$ref) : one))
-			.filter((one) => one.in === 'path').map((one) => one.name).sort();
-		assert.deepEqual(named, [...route.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), route);
+	for (const { method, route, operation } of operations) {
+		const named = parametersOf(operation).filter((one) => one.in === 'path').map((one) => one.name).sort();
+		assert.deepEqual(named, [...route.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${route}`);
 	}
 });
 
-test('every documented path answers as documented', async () => {
-	for (const route of Object.keys(document.paths)) {
-		const what = route.replace('{id}', 'current').replace('{frame}', 'slowest');
+/** An address of a GET: what a path or a query needs is the `example` of its parameter. */
+function addressOf(route, operation) {
+	const needed = parametersOf(operation).filter((one) => one.required);
+	const examples = Object.fromEntries(needed.map((one) => [one.name, one.example]));
+	const filled = { id: 'current', frame: 'slowest', ...Object.fromEntries(Object.entries(examples).filter(([, value]) => value)) };
+	const query = needed.filter((one) => one.in === 'query').map((one) => `${one.name}=${encodeURIComponent(one.example)}`);
+	return route.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(filled[name])) + (query.length ? `?${query.join('&')}` : '');
+}
+
+/* What needs more than a played session says in `x-tested-in` which file asks it. */
+test('every documented GET answers as documented', async () => {
+	for (const { method, route, operation } of operations) {
+		if (method !== 'get')
+			continue;
+		if (operation['x-tested-in']) {
+			const file = readFileSync(path.join(ROOT, operation['x-tested-in']), 'utf8');
+			assert.match(file, /answerProblems/, `${operation['x-tested-in']} holds answers against the document`);
+			continue;
+		}
+		const what = addressOf(route, operation);
 		if (route === '/api/v1/stream') {
 			const head = await world.request('HEAD', what);
 			assert.equal(head.status, 200, route);

@@ -97,8 +97,8 @@ export function problems(name, value) {
 }
 
 /** The schema of an operation's answer: {type, schema}, by status. @param {string} route as documented */
-export function answerOf(route, status) {
-	const responses = document.paths[route].get.responses;
+export function answerOf(route, status, method = 'get') {
+	const responses = document.paths[route][method].responses;
 	let response = responses[status] ?? responses.default;
 	if (response.$ref)
 		response = resolve(response.$ref);
@@ -107,8 +107,8 @@ export function answerOf(route, status) {
 }
 
 /** What is wrong with an answer to a documented route. */
-export function answerProblems(route, answer) {
-	const { type, schema } = answerOf(route, answer.status);
+export function answerProblems(route, answer, method = 'get') {
+	const { type, schema } = answerOf(route, answer.status, method);
 	const errors = [];
 	const given = (answer.headers['content-type'] ?? '').split(';')[0];
 	if (given !== type)

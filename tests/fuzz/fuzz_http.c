@@ -34,7 +34,7 @@ static void try_target(const char *uri)
 	enum route_frame_kind kind;
 	uint64_t number, session;
 
-	if (route_parse(uri, &request) == 0 && request.route->id != ROUTE_ASSET)
+	if (route_parse("GET", uri, &request) == 0 && request.route->id != ROUTE_ASSET)
 		check_found(&request);
 	if (route_number(uri, 1, 100, &number) == 0 && (number < 1 || number > 100))
 		abort();
