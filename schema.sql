@@ -261,6 +261,41 @@ CREATE TABLE ledger (
 	PRIMARY KEY (session, lane, slot)
 ) STRICT, WITHOUT ROWID;
 
+-- Recordings of other tools that hold sums only: a tree, and how often and how long each of its nodes ran in
+-- each frame. Such a session has frames, but no chunks.
+
+-- What nodes are counted under.
+CREATE TABLE aggregate_groups (
+	session  INTEGER NOT NULL,
+	group_id INTEGER NOT NULL, -- its place in the tool's list
+	frame    INTEGER NOT NULL, -- that it came with; 0: the tool's own
+	flags    INTEGER NOT NULL, -- the tool's
+	name     TEXT NOT NULL,
+	PRIMARY KEY (session, group_id)
+) STRICT, WITHOUT ROWID;
+
+-- The tree, as it grew: a node that is given again, with another id or group, has another row.
+CREATE TABLE aggregate_nodes (
+	session  INTEGER NOT NULL,
+	seq      INTEGER NOT NULL, -- 0 is the root's
+	node     INTEGER NOT NULL, -- from 0, the root, in the order in which they came
+	frame    INTEGER NOT NULL, -- from which this holds; 0: from the first
+	parent   INTEGER,          -- a node; NULL: this is the root
+	tool_id  INTEGER NOT NULL, -- what the tool calls it
+	group_id INTEGER NOT NULL,
+	name     TEXT NOT NULL,    -- '' for the root
+	PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Frames in a row, compressed: daemon/aggregate.h says how.
+CREATE TABLE aggregate_frames (
+	session     INTEGER NOT NULL,
+	first_frame INTEGER NOT NULL,
+	last_frame  INTEGER NOT NULL,
+	data        BLOB NOT NULL,
+	PRIMARY KEY (session, first_frame)
+) STRICT;
+
 -- Sessions as a person asks for them.
 CREATE VIEW session_list AS
 SELECT s.id, s.name, s.pid, s.uid,

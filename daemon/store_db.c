@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 #define APPLICATION_ID 0x6670726f /* "fpro" */
 #define ASIDE_KEEP     2
 
@@ -59,12 +59,26 @@ static const char nullable[] =
 	"f.wait_gpu_ns, f.wait_present_ns, f.wait_cap_ns, f.events, f.lost_events, f.flags "
 	"FROM frames f WHERE f.stream = 0";
 
+/* Version 4: sessions of sums. */
+static const char aggregates[] =
+	"CREATE TABLE aggregate_groups (session INTEGER NOT NULL, group_id INTEGER NOT NULL, "
+	"frame INTEGER NOT NULL, flags INTEGER NOT NULL, name TEXT NOT NULL, "
+	"PRIMARY KEY (session, group_id)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE aggregate_nodes (session INTEGER NOT NULL, seq INTEGER NOT NULL, "
+	"node INTEGER NOT NULL, frame INTEGER NOT NULL, parent INTEGER, tool_id INTEGER NOT NULL, "
+	"group_id INTEGER NOT NULL, name TEXT NOT NULL, "
+	"PRIMARY KEY (session, seq)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE aggregate_frames (session INTEGER NOT NULL, first_frame INTEGER NOT NULL, "
+	"last_frame INTEGER NOT NULL, data BLOB NOT NULL, "
+	"PRIMARY KEY (session, first_frame)) STRICT";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
 	 "ALTER TABLE session_totals ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0;"
 	 "ALTER TABLE ledger ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0"},
 	{3, nullable},
+	{4, aggregates},
 };
 
 struct schema schema_current(void)

@@ -79,6 +79,12 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	sqlite3_close(db);
 }
 
+/* What version 4 brought. */
+#define DROP_4                         \
+	"DROP TABLE aggregate_groups;" \
+	"DROP TABLE aggregate_nodes;"  \
+	"DROP TABLE aggregate_frames;"
+
 /* What version 1 lacked is added, so that an fprofd.db and a history of it go on. */
 static void a_database_of_version_1_goes_on(void **state)
 {
@@ -87,6 +93,7 @@ static void a_database_of_version_1_goes_on(void **state)
 
 	(void)state;
 	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(sql_exec(db, DROP_4), 0);
 	assert_int_equal(sql_exec(db,
 				  "ALTER TABLE session_totals DROP COLUMN gpu_missing;"
 				  "ALTER TABLE session_totals DROP COLUMN end_unknown;"
@@ -96,11 +103,29 @@ static void a_database_of_version_1_goes_on(void **state)
 				  "PRAGMA user_version=1"),
 			 0);
 	assert_int_equal(schema_apply(db, &now), 0);
-	assert_int_equal(answer(db, "PRAGMA user_version"), 3);
+	assert_int_equal(answer(db, "PRAGMA user_version"), now.version);
 	assert_int_equal(answer(db, "SELECT end_unknown + discarded_foreign_mark "
 				    "FROM session_totals WHERE session = 7"),
 			 0);
 	assert_int_equal(answer(db, "SELECT count(discarded_foreign_mark) FROM ledger"), 0);
+	sqlite3_close(db);
+}
+
+/* Version 3 had no sessions of sums. */
+static void a_database_of_version_3_has_the_tables_of_sums(void **state)
+{
+	struct schema now = schema_current();
+	sqlite3 *db = open_empty(), *made = open_empty();
+	char info[] = "SELECT count(*) FROM pragma_table_xinfo('aggregate_nodes')";
+
+	(void)state;
+	assert_int_equal(schema_apply(made, &now), 0);
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(sql_exec(db, DROP_4 "PRAGMA user_version=3"), 0);
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(answer(db, "PRAGMA user_version"), now.version);
+	assert_int_equal(answer(db, info), answer(made, info));
+	sqlite3_close(made);
 	sqlite3_close(db);
 }
 
@@ -112,6 +137,7 @@ static void a_database_of_version_2_gets_its_nulls(void **state)
 
 	(void)state;
 	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(sql_exec(db, DROP_4), 0);
 	assert_int_equal(
 		sql_exec(db, "ALTER TABLE session_totals DROP COLUMN gpu_missing;"
 			     "INSERT INTO frames VALUES (1,0,1,NULL,0,9,0,9,-9223372036854775808,"
@@ -120,7 +146,7 @@ static void a_database_of_version_2_gets_its_nulls(void **state)
 			     "PRAGMA user_version=2"),
 		0);
 	assert_int_equal(schema_apply(db, &now), 0);
-	assert_int_equal(answer(db, "PRAGMA user_version"), 3);
+	assert_int_equal(answer(db, "PRAGMA user_version"), now.version);
 	assert_int_equal(answer(db, "SELECT cpu_ns IS NULL AND gpu_ns IS NULL AND wall_ns = 9 "
 				    "FROM frame_times WHERE frame = 1"),
 			 1);
@@ -219,6 +245,7 @@ int main(void)
 		cmocka_unit_test(newer_and_foreign_databases_are_refused),
 		cmocka_unit_test(a_database_of_version_1_goes_on),
 		cmocka_unit_test(a_database_of_version_2_gets_its_nulls),
+		cmocka_unit_test(a_database_of_version_3_has_the_tables_of_sums),
 		cmocka_unit_test(rows_are_copied_with_generated_columns),
 		cmocka_unit_test(pages_are_copied_with_what_is_in_the_wal),
 		cmocka_unit_test(readers_cannot_write),
