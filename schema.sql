@@ -296,6 +296,23 @@ CREATE TABLE aggregate_frames (
 	PRIMARY KEY (session, first_frame)
 ) STRICT;
 
+-- The captures in the state directory: of fprofd.db only. Each is a session, in a file of its own.
+CREATE TABLE captures (
+	session        INTEGER PRIMARY KEY,
+	source_session INTEGER NOT NULL, -- it was taken from, 0: none of this fprofd's
+	kind           INTEGER NOT NULL, -- 0 saved, 1 spike, 2 crash, 3 upload, 4 import, 5 snapshot
+	uid            INTEGER NOT NULL, -- its owner
+	name           TEXT NOT NULL,
+	note           TEXT,
+	reason         TEXT,             -- of spikes and crashes: JSON
+	file           TEXT NOT NULL,    -- in the directory captures
+	created_utc_ns INTEGER NOT NULL,
+	first_frame    INTEGER NOT NULL, -- 0: none
+	last_frame     INTEGER NOT NULL,
+	bytes          INTEGER NOT NULL,
+	aggregate      INTEGER NOT NULL  -- 1: it has sums instead of events
+) STRICT;
+
 -- Sessions as a person asks for them.
 CREATE VIEW session_list AS
 SELECT s.id, s.name, s.pid, s.uid,

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 #define APPLICATION_ID 0x6670726f /* "fpro" */
 #define ASIDE_KEEP     2
 
@@ -72,6 +72,13 @@ static const char aggregates[] =
 	"last_frame INTEGER NOT NULL, data BLOB NOT NULL, "
 	"PRIMARY KEY (session, first_frame)) STRICT";
 
+/* Version 5: captures are listed. */
+static const char captures[] =
+	"CREATE TABLE captures (session INTEGER PRIMARY KEY, source_session INTEGER NOT NULL, "
+	"kind INTEGER NOT NULL, uid INTEGER NOT NULL, name TEXT NOT NULL, note TEXT, reason TEXT, "
+	"file TEXT NOT NULL, created_utc_ns INTEGER NOT NULL, first_frame INTEGER NOT NULL, "
+	"last_frame INTEGER NOT NULL, bytes INTEGER NOT NULL, aggregate INTEGER NOT NULL) STRICT";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
@@ -79,6 +86,7 @@ static const struct schema_step schema_steps[] = {
 	 "ALTER TABLE ledger ADD COLUMN discarded_foreign_mark INTEGER NOT NULL DEFAULT 0"},
 	{3, nullable},
 	{4, aggregates},
+	{5, captures},
 };
 
 struct schema schema_current(void)

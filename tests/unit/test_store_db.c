@@ -79,11 +79,12 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	sqlite3_close(db);
 }
 
-/* What version 4 brought. */
-#define DROP_4                         \
+/* What versions 4 and 5 brought. */
+#define DROP_NEWER                     \
 	"DROP TABLE aggregate_groups;" \
 	"DROP TABLE aggregate_nodes;"  \
-	"DROP TABLE aggregate_frames;"
+	"DROP TABLE aggregate_frames;" \
+	"DROP TABLE captures;"
 
 /* What version 1 lacked is added, so that an fprofd.db and a history of it go on. */
 static void a_database_of_version_1_goes_on(void **state)
@@ -93,7 +94,7 @@ static void a_database_of_version_1_goes_on(void **state)
 
 	(void)state;
 	assert_int_equal(schema_apply(db, &now), 0);
-	assert_int_equal(sql_exec(db, DROP_4), 0);
+	assert_int_equal(sql_exec(db, DROP_NEWER), 0);
 	assert_int_equal(sql_exec(db,
 				  "ALTER TABLE session_totals DROP COLUMN gpu_missing;"
 				  "ALTER TABLE session_totals DROP COLUMN end_unknown;"
@@ -121,7 +122,7 @@ static void a_database_of_version_3_has_the_tables_of_sums(void **state)
 	(void)state;
 	assert_int_equal(schema_apply(made, &now), 0);
 	assert_int_equal(schema_apply(db, &now), 0);
-	assert_int_equal(sql_exec(db, DROP_4 "PRAGMA user_version=3"), 0);
+	assert_int_equal(sql_exec(db, DROP_NEWER "PRAGMA user_version=3"), 0);
 	assert_int_equal(schema_apply(db, &now), 0);
 	assert_int_equal(answer(db, "PRAGMA user_version"), now.version);
 	assert_int_equal(answer(db, info), answer(made, info));
@@ -137,7 +138,7 @@ static void a_database_of_version_2_gets_its_nulls(void **state)
 
 	(void)state;
 	assert_int_equal(schema_apply(db, &now), 0);
-	assert_int_equal(sql_exec(db, DROP_4), 0);
+	assert_int_equal(sql_exec(db, DROP_NEWER), 0);
 	assert_int_equal(
 		sql_exec(db, "ALTER TABLE session_totals DROP COLUMN gpu_missing;"
 			     "INSERT INTO frames VALUES (1,0,1,NULL,0,9,0,9,-9223372036854775808,"
