@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history lives in one SQLite file in WAL mode. Four things can happen to it, and each ends
- * with readers being told to open it anew (generation):
+ * The history lives in one SQLite file in WAL mode. Things can happen to it, and each ends with
+ * readers being told to open it anew (generation):
  *
- *   no space, read-only, I/O error: its rows move into a database in memory; the disk is tried
- * again later, and the rows move back into a new file that replaces the old one damage: the file is
- * moved aside, a new one begins with the names that can still be read (sessions, markers, tracks),
- * and live sessions are written again from the copies that are kept of them a WAL held by a foreign
- * reader's transaction, or a lock held by a foreign writer: the database is copied page by page and
- * the copy renamed over it; the foreigner keeps the old file until it closes
+ * - No space, read-only, I/O error: its rows move into a database in memory; the disk is tried
+ *   again later, and the rows move back into a new file that replaces the old one.
+ * - Damage: the file is moved aside, a new one begins with the names that can still be read
+ *   (sessions, markers, tracks), and live sessions are written again from the copies that are kept
+ *   of them.
+ * - A WAL held by a foreign reader's transaction, or a lock held by a foreign writer: the database
+ *   is copied page by page and the copy renamed over it; the foreigner keeps the old file until it
+ *   closes.
+ * - Somebody removed or replaced the file or its WAL: the same, as our descriptors still have all
+ *   of it.
  *
  * The order of that rename matters: first the copy over the file, then the old WAL is unlinked. A
  * crash between the two leaves the copy with the old WAL, and replaying that is harmless, since the
@@ -25,6 +29,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MIB		     (1024u * 1024u)
 #define CHECKPOINT_BYTES_MAX (4u * MIB)
@@ -386,13 +391,15 @@ static int replace_file(struct store_history *h, const char *new_path)
 	return r;
 }
 
-static int rotate(struct store_history *h)
+/* what: happened to the file. */
+static int rotate(struct store_history *h, const char *what)
 {
 	char copy[DB_PATH_MAX];
-	int r;
+	int r = make_dir(h->dir);
 
 	snprintf(copy, sizeof(copy), "%s.new", h->path);
-	r = db_copy_pages(h->db, copy);
+	if (r == 0)
+		r = db_copy_pages(h->db, copy);
 	if (r < 0)
 		return r;
 	pthread_rwlock_wrlock(&h->use);
@@ -401,11 +408,33 @@ static int rotate(struct store_history *h)
 	if (r < 0)
 		return r;
 	h->rotations++;
-	set_reason(h, "another program held %s open in a transaction: it was replaced by a copy",
-		   h->path);
-	log_warning("history: another program holds a transaction open; replaced %s by a copy",
-		    h->path);
+	set_reason(h, "%s: %s; it was replaced by a copy", h->path, what);
+	log_warning("history: %s: %s; replaced it by a copy", h->path, what);
 	return 0;
+}
+
+static const char held[] = "another program held a transaction open";
+
+/* Has somebody removed or replaced what our descriptors are open on? */
+static bool is_gone(struct store_history *h)
+{
+	char wal[DB_PATH_MAX + 8];
+	int moved = 0;
+
+	sqlite3_file_control(h->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	snprintf(wal, sizeof(wal), "%s-wal", h->path);
+	return moved || (h->wal_pages > 0 && access(wal, F_OK) < 0);
+}
+
+/* For a database that must not stay as it is. */
+static void replace_or_leave(struct store_history *h, const char *what)
+{
+	int r = rotate(h, what);
+
+	if (r < 0)
+		r = move_to_memory(h, r);
+	if (r < 0)
+		log_warning("history: cannot replace %s: %s", h->path, why(r));
 }
 
 static void measure(struct store_history *h)
@@ -440,14 +469,15 @@ static bool wal_is_pinned(struct store_history *h)
 void store_history_maintain(struct store_history *h)
 {
 	uint64_t pages_bytes = (uint64_t)h->wal_pages * DB_PAGE_BYTES;
-	int r;
 
-	if (h->place.where == STORE_ON_DISK && pages_bytes > pinned_bytes(h) && wal_is_pinned(h)) {
-		r = rotate(h);
-		if (r < 0)
-			log_warning("history: cannot replace %s: %s", h->path, why(r));
-	} else if (h->place.where == STORE_ON_DISK && pages_bytes > checkpoint_bytes(h)) {
-		sqlite3_wal_checkpoint_v2(h->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	if (h->place.where == STORE_ON_DISK && h->db) {
+		if (is_gone(h))
+			replace_or_leave(h, "somebody removed or replaced it");
+		else if (pages_bytes > pinned_bytes(h) && wal_is_pinned(h))
+			replace_or_leave(h, held);
+		else if (pages_bytes > checkpoint_bytes(h))
+			sqlite3_wal_checkpoint_v2(h->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
+						  NULL);
 	}
 	if (h->db)
 		measure(h);
@@ -494,7 +524,7 @@ int store_history_recover(struct store_history *h, int error)
 		return 0;
 	if (h->place.where == STORE_IN_MEMORY)
 		return error;
-	r = error == -EBUSY ? rotate(h) : error;
+	r = error == -EBUSY ? rotate(h, held) : error;
 	if (error == -EBADMSG || error == -EINVAL)
 		r = renew(h, -EBADMSG);
 	return r < 0 ? move_to_memory(h, r) : 0;

@@ -424,6 +424,38 @@ static void a_reader_that_holds_a_transaction_is_left_behind(void **state)
 	assert_sound(f->history_db);
 }
 
+/* Whatever of its files goes away, the history goes on in new ones with all that it had. */
+static void removed_files_are_written_again(void **state)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+	struct fixture *f = *state;
+	char path[4096 + 8];
+	unsigned which, i;
+	uint64_t n = 0;
+
+	fixture_open(f);
+	submit(f, first_batch(1, 1));
+	submit(f, frame_batch(++n));
+	for (which = 1; which < 8; which++) {
+		if (which == 4)
+			continue; /* -shm alone: SQLite maps it and needs no name */
+		for (i = 0; i < 3; i++) {
+			snprintf(path, sizeof(path), "%s%s", f->history_db, suffixes[i]);
+			if (which & 1u << i)
+				unlink(path);
+		}
+		submit(f, frame_batch(++n));
+		submit(f, frame_batch(++n));
+		assert_frame(f, 1);
+		assert_frame(f, n);
+		assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), n);
+	}
+	assert_int_equal(health_of(f).history, STORE_ON_DISK);
+	assert_int_equal(health_of(f).batches_failed, 0);
+	assert_non_null(strstr(health_of(f).history_reason, "removed or replaced"));
+	assert_sound(f->history_db);
+}
+
 static void a_writer_that_holds_the_lock_is_left_behind(void **state)
 {
 	struct fixture *f = *state;
@@ -462,6 +494,7 @@ int main(void)
 		TEST(without_a_directory_history_is_in_memory),
 		TEST(memory_is_bounded_too),
 		TEST(a_reader_that_holds_a_transaction_is_left_behind),
+		TEST(removed_files_are_written_again),
 		TEST(a_writer_that_holds_the_lock_is_left_behind),
 	};
 #undef TEST
