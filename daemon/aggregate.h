@@ -25,7 +25,7 @@
 #define AGGREGATE_GROUPS_MAX   (1u << 16)
 #define AGGREGATE_ROWS_MAX     (1u << 20) /* of aggregate_nodes: nodes, and nodes given again */
 #define AGGREGATE_DEPTH_MAX    512
-#define AGGREGATE_NAME_MAX     1023	      /* bytes */
+#define AGGREGATE_TEXT_MAX     4096	      /* bytes of a name */
 #define AGGREGATE_BLOCK_BYTES  (512u * 1024u) /* raw, of frames packed together */
 #define AGGREGATE_FRAME_HEADER 12
 
@@ -82,7 +82,7 @@ struct aggregate_frame {
 	int32_t tick;
 	size_t nodes;			      /* linked by then */
 	const struct aggregate_value *values; /* by node, not by order */
-	size_t new_rows, rows;		      /* a->rows[new_rows..rows) came with this frame */
+	size_t rows;			      /* of a->rows that came by then */
 	const uint8_t *timings;		      /* as stored, behind the frame's header */
 	size_t bytes;
 };
