@@ -6,6 +6,7 @@
  */
 #include "history.h"
 
+#include "capture_check.h"
 #include "history_impl.h"
 #include "log.h"
 #include "rows.h"
@@ -70,7 +71,10 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 			  "ORDER BY track, begin_ns, end_ns DESC",
 	[HISTORY_GAPS] = "SELECT " ROWS_GAP " FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
 	[HISTORY_MARKER] = "SELECT " ROWS_MARKER " FROM markers WHERE session = ? AND marker = ?",
-	[HISTORY_NEWEST] = "SELECT max(t1) FROM chunks WHERE session = ?",
+	/* A capture may hold more than the frames that it is of. */
+	[HISTORY_NEWEST] = "SELECT min(max(t1), ifnull((SELECT value - 1 FROM meta WHERE key = "
+			   "'capture.end_ticks'), 9223372036854775807)) FROM chunks WHERE session "
+			   "= ?",
 	[HISTORY_SINCE] = "SELECT t1, events FROM chunks WHERE session = ? AND t1 > ? "
 			  "ORDER BY t1 DESC",
 	[HISTORY_LOST] = "SELECT sum(events) FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
@@ -105,6 +109,7 @@ void history_close(struct history *history)
 	if (!history)
 		return;
 	close_database(history);
+	free(history->file);
 	free(history);
 }
 
@@ -114,7 +119,7 @@ static int open_database(struct history *h, const char *path, uint64_t generatio
 	int r;
 
 	close_database(h);
-	r = db_open_reader(path, &h->db);
+	r = h->file ? capture_open(path, &h->db) : db_open_reader(path, &h->db);
 	for (i = 0; i < HISTORY_STATEMENTS && r == 0; i++)
 		r = sql_prepare(h->db, texts[i], &h->statements[i]);
 	if (r < 0) {
@@ -125,10 +130,40 @@ static int open_database(struct history *h, const char *path, uint64_t generatio
 	return 0;
 }
 
+int history_open_file(const char *path, struct history **ret_history)
+{
+	struct history *h = calloc(1, sizeof(*h));
+	int r;
+
+	if (!h)
+		return -ENOMEM;
+	h->file = strdup(path);
+	r = h->file ? open_database(h, path, 0) : -ENOMEM;
+	if (r < 0) {
+		history_close(h);
+		return r;
+	}
+	*ret_history = h;
+	return 0;
+}
+
 /* -ENOENT is for what was asked for: all that can go wrong with the database is -EIO. */
 static int error_of(int r)
 {
 	return r == -ENOMEM ? r : -EIO;
+}
+
+static int begin_file(struct history *h)
+{
+	int r = h->db ? 0 : open_database(h, h->file, 0);
+
+	if (r == 0)
+		r = sql_exec(h->db, "BEGIN");
+	if (r == 0)
+		return 0;
+	log_debug("history: cannot read %s: %s", h->file, strerror(-r));
+	close_database(h);
+	return error_of(r);
 }
 
 int history_begin(struct history *h)
@@ -138,6 +173,8 @@ int history_begin(struct history *h)
 	bool is_uri;
 	int r = 0;
 
+	if (h->file)
+		return begin_file(h);
 	store_read_lock(h->store);
 	generation = store_location(h->store, path, sizeof(path), &is_uri);
 	if (!h->db || generation != h->generation)
@@ -160,7 +197,8 @@ int history_end(struct history *h, int r)
 		sqlite3_reset(h->statements[i]);
 	if (sql_exec(h->db, "COMMIT") < 0 || (r < 0 && r != -ENOENT))
 		close_database(h);
-	store_read_unlock(h->store);
+	if (!h->file)
+		store_read_unlock(h->store);
 	return r >= 0 || r == -ENOENT ? r : error_of(r);
 }
 

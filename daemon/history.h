@@ -18,6 +18,9 @@
 struct history;
 
 int history_open(struct store *store, struct history **ret_history);
+/* Of a capture's file instead, opened now (captures.h checks it and knows where it is). It may be
+ * renamed or removed meanwhile. 0, -ENOENT, -EBADMSG, -ENOTSUP, -errno. */
+int history_open_file(const char *path, struct history **ret_history);
 void history_close(struct history *history); /* NULL is fine */
 
 struct history_session {

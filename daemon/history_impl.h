@@ -54,6 +54,7 @@ struct history_tail {
 
 struct history {
 	struct store *store;
+	char *file;  /* a capture's, instead of the store's */
 	sqlite3 *db; /* NULL: to be opened */
 	uint64_t generation;
 	sqlite3_stmt *statements[HISTORY_STATEMENTS];

@@ -147,7 +147,7 @@ int history_read_tail(struct history *h, uint64_t session, const char *stream,
 		.track = last.track,
 	};
 	r = read_bounds(h, clock, row, &ret_tail->cut);
-	if (r == 0)
+	if (r == 0 && row->t1 > row->t0)
 		r = count_events(h, row, &ret_tail->cut);
 	if (r < 0)
 		return r;

@@ -22,8 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 5
-#define APPLICATION_ID 0x6670726f /* "fpro" */
+#define SCHEMA_VERSION 6
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -79,6 +78,15 @@ static const char captures[] =
 	"file TEXT NOT NULL, created_utc_ns INTEGER NOT NULL, first_frame INTEGER NOT NULL, "
 	"last_frame INTEGER NOT NULL, bytes INTEGER NOT NULL, aggregate INTEGER NOT NULL) STRICT";
 
+/* Version 6: what is read from outside. */
+static const char samples[] =
+	"CREATE TABLE sampled (session INTEGER NOT NULL, counter INTEGER NOT NULL, "
+	"name TEXT NOT NULL, module TEXT NOT NULL, source TEXT NOT NULL, unit INTEGER NOT NULL, "
+	"cumulative INTEGER NOT NULL, PRIMARY KEY (session, counter)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE samples (session INTEGER NOT NULL, ns INTEGER NOT NULL, "
+	"counter INTEGER NOT NULL, value INTEGER NOT NULL, "
+	"PRIMARY KEY (session, ns, counter)) STRICT, WITHOUT ROWID";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
@@ -87,6 +95,7 @@ static const struct schema_step schema_steps[] = {
 	{3, nullable},
 	{4, aggregates},
 	{5, captures},
+	{6, samples},
 };
 
 struct schema schema_current(void)
@@ -103,7 +112,7 @@ static int apply_step(sqlite3 *db, const char *sql, int version)
 	int r;
 
 	snprintf(mark, sizeof(mark), "PRAGMA user_version=%d; PRAGMA application_id=%d", version,
-		 APPLICATION_ID);
+		 DB_APPLICATION_ID);
 	r = sql_exec(db, "BEGIN IMMEDIATE");
 	if (r < 0)
 		return r;
@@ -141,7 +150,7 @@ int schema_apply(sqlite3 *db, const struct schema *schema)
 		return r;
 	if (tables == 0)
 		return apply_step(db, schema->sql, schema->version);
-	if (application != APPLICATION_ID || version < 1)
+	if (application != DB_APPLICATION_ID || version < 1)
 		return -EBADMSG;
 	if (version > schema->version)
 		return -ENOTSUP;
@@ -368,8 +377,7 @@ static int copy_tables(sqlite3 *db, enum db_copy what)
 	return r;
 }
 
-/* A URI that names the VFS of files: ATTACH would take that of main, which may be memory. */
-static void file_uri(const char *path, char *uri, size_t size)
+void db_uri(const char *path, const char *query, char *uri, size_t size)
 {
 	size_t n = (size_t)snprintf(uri, size, "file:");
 
@@ -378,18 +386,18 @@ static void file_uri(const char *path, char *uri, size_t size)
 
 		n += (size_t)snprintf(uri + n, size - n, plain ? "%c" : "%%%02X", *path);
 	}
-	snprintf(uri + n, size - n, "?vfs=unix");
+	snprintf(uri + n, size - n, "?%s", query);
 }
 
 int db_copy_rows(sqlite3 *from, const char *to, enum db_copy what)
 {
-	char uri[3 * DB_PATH_MAX + 16], *attach;
+	char uri[DB_URI_MAX], *attach;
 	int r;
 
 	if (strncmp(to, "file:", 5) == 0)
 		snprintf(uri, sizeof(uri), "%s", to);
 	else
-		file_uri(to, uri, sizeof(uri));
+		db_uri(to, "vfs=unix", uri, sizeof(uri)); /* main's may be memory */
 	attach = sqlite3_mprintf("ATTACH %Q AS other", uri);
 	if (!attach)
 		return -ENOMEM;

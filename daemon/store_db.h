@@ -10,8 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DB_PAGE_BYTES 16384
-#define DB_PATH_MAX   512
+#define DB_PAGE_BYTES	  16384
+#define DB_PATH_MAX	  512
+#define DB_URI_MAX	  (3 * DB_PATH_MAX + 32)
+#define DB_APPLICATION_ID 0x6670726f /* "fpro" */
 
 /* What leads from version - 1 to version. */
 struct schema_step {
@@ -46,6 +48,9 @@ enum db_kind {
 int db_open(const char *path, enum db_kind kind, bool check, sqlite3 **ret_db);
 /* Read-only, for history readers and the look for sessions to resume. */
 int db_open_reader(const char *path, sqlite3 **ret_db);
+
+/* The URI of a path with a query ("vfs=unix"), DB_URI_MAX bytes are enough. */
+void db_uri(const char *path, const char *query, char *uri, size_t size);
 
 /* Renames path (and its WAL) to path.why-UTC and keeps the newest two such files. ret_name: of the
  * new file, may be NULL. 0 or -errno. */
