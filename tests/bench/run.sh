@@ -283,6 +283,11 @@ bench_scene() {
 	scene_row "zones, GPU, all counters" "$B/game" yes
 }
 
+bench_check() {
+	section check "regression checks by simulation (bench_check)" || return 0
+	"$B/tests/bench/bench_check"
+}
+
 echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
 	"games on CPU $game_cpu, the daemon on CPU $daemon_cpu"
 bench_zone
@@ -294,4 +299,5 @@ bench_p99
 bench_latency
 bench_memory
 bench_scene
+bench_check
 printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"
