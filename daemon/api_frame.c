@@ -104,7 +104,7 @@ static void json_marker(struct json *j, const struct detail *x, uint32_t marker)
 static void json_zone_flags(struct json *j, uint32_t flags)
 {
 	static const char *const names[] = {"clipped_begin", "clipped_end", "truncated", "open",
-					    "unbalanced"};
+					    "unbalanced",    "unclosed",    "overlap"};
 	size_t i;
 
 	json_key(j, "flags");

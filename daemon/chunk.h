@@ -32,7 +32,7 @@ enum chunk_code {
 	CHUNK_COUNTER = 3, /* marker, op | type << 1, zig-zag value or 8 bytes double */
 	CHUNK_MESSAGE = 4, /* marker, colour, byte count, bytes */
 	CHUNK_TEXT = 5,	   /* byte count, bytes */
-	CHUNK_VALUE = 6,   /* type, zig-zag value or 8 bytes */
+	CHUNK_VALUE = 6,   /* type, zig-zag value or 8 bytes; CHUNK_VALUE_FLAGS: see there */
 	CHUNK_MARK = 7,	   /* stream, origin, sequence, engine id + 1 (0: none) */
 	CHUNK_TRUNCATE =
 		8, /* payload: count. Closes the count innermost zones, flagged truncated */
@@ -46,6 +46,10 @@ enum chunk_code {
 	CHUNK_OTHER = 15, /* subkind, word count, words as 8 bytes each: kept as it was */
 	CHUNK_BEGIN = 16,
 };
+
+/* A type of CHUNK_VALUE that no ring can have: the value is enum zone_flags that the innermost open
+ * zone has besides what its events tell. Imported zones only. */
+#define CHUNK_VALUE_FLAGS 3
 
 struct chunk_open {
 	uint32_t marker;

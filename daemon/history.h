@@ -76,7 +76,11 @@ enum zone_flags {
 	ZONE_TRUNCATED = 1 << 2,     /* its end was lost or repaired */
 	ZONE_OPEN = 1 << 3,	     /* open at the end of what is known */
 	ZONE_UNBALANCED = 1 << 4,    /* its end had others open inside */
+	ZONE_UNCLOSED = 1 << 5,	     /* imported: its file had no end of it */
+	ZONE_OVERLAP = 1 << 6,	     /* imported: began inside another and outlasted it */
 };
+/* What a file says of a zone; the others follow from its events. */
+#define ZONE_IMPORTED ((uint32_t)ZONE_TRUNCATED | (uint32_t)ZONE_UNCLOSED | (uint32_t)ZONE_OVERLAP)
 struct history_zone {
 	uint32_t track;		  /* index into tracks[] */
 	uint32_t marker;	  /* session's marker id */

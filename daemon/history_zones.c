@@ -201,6 +201,10 @@ static void set_value(struct zone_decoder *d, const struct chunk_event *e)
 
 	if (!zone)
 		return;
+	if (e->type == CHUNK_VALUE_FLAGS) {
+		zone->flags |= (uint32_t)e->value.i & ZONE_IMPORTED;
+		return;
+	}
 	zone->has_value = true;
 	zone->value_is_double = e->type == FPROF_VALUE_F64;
 	if (zone->value_is_double)
