@@ -25,6 +25,9 @@
 	"FROM " ROWS_SESSION_FROM " WHERE (?1 = 4294967295 OR s.uid = ?1) "
 
 #define CHUNK_SELECT "SELECT t0, t1, events, depth_in, data FROM chunks "
+#define LANE_SELECT                                        \
+	"SELECT id, t0, t1, events, depth_in FROM chunks " \
+	"WHERE session = ? AND track = ? AND lane = ? "
 
 static const char *const texts[HISTORY_STATEMENTS] = {
 	[HISTORY_SESSIONS] = SESSION_SELECT "ORDER BY s.id DESC",
@@ -79,6 +82,14 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 			  "ORDER BY t1 DESC",
 	[HISTORY_LOST] = "SELECT sum(events) FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
 	[HISTORY_MARKING] = "SELECT track FROM streams WHERE session = ? AND stream = ?",
+	[HISTORY_LANE_CHUNKS] = LANE_SELECT "AND t1 >= ? ORDER BY t1, id",
+	[HISTORY_LANE_LAST] = LANE_SELECT "ORDER BY t1 DESC, id DESC LIMIT 1",
+	[HISTORY_LANE_DATA] = "SELECT data FROM chunks WHERE id = ? AND session = ? AND track = ? "
+			      "AND lane = ? AND t1 = ?",
+	[HISTORY_MARKERS] = "SELECT " ROWS_MARKER " FROM markers WHERE session = ? ORDER BY marker",
+	[HISTORY_QUEUE_SPANS] = "SELECT " ROWS_SPAN " FROM gpu_spans WHERE session = ? "
+				"AND frame BETWEEN ? AND ? AND track = ? "
+				"ORDER BY begin_ns, end_ns DESC, id",
 };
 
 int history_open(struct store *store, struct history **ret_history)

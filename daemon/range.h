@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of a range of frames, read once, front to back: what trees, tables, timelines and
- * exports are made from. A visit is one read transaction; nothing is kept but the open stacks, so
- * a range of any length costs no memory.
+ * exports are made from. Nothing is kept but the open stacks, so a range of any length costs no
+ * memory. A visit that takes long is several read transactions, so that it never holds up the
+ * store; what was evicted meanwhile is a gap.
  *
  * Times are ticks of the session's clock since its start (range_ns converts points, never
  * durations).
@@ -33,13 +34,20 @@ struct range {
 	history_tracks_vec tracks;	/* all of the session's, main thread first */
 	VEC(struct marker_row) markers; /* by id: markers.at[id]; name NULL: there is none */
 	struct fprof_clock_rate rate;
-	bool evicted; /* events of some of these frames are gone */
+	bool evicted;	   /* events of some of these frames are gone */
+	size_t kept_from;  /* index of the first frame whose events are all here */
+	int64_t events_t0; /* its begin, t1 without one: a visit begins here */
 };
+#define RANGE_MARKERS_MAX (1u << 20) /* ids above are nobody's */
 /* 0; -ENOENT: no such session, stream or frame; -EIO. Frames that are not there any more are left
  * out of first..last. */
 int range_open(struct history *h, uint64_t session, const struct range_query *query,
 	       struct range *ret_range);
 void range_close(struct range *range);
+/* The row of a marker, NULL: not known. */
+const struct marker_row *range_marker(const struct range *range, uint32_t marker);
+/* Its name; of one that is not known a text in buf. */
+const char *range_name(const struct range *range, uint32_t marker, char *buf, size_t size);
 /* Ticks as ns from the session's start. */
 int64_t range_ns(const struct range *range, int64_t ticks);
 /* The index into range->frames of the frame in which t lies; SIZE_MAX: none. Cheap when called with
@@ -62,7 +70,7 @@ struct range_zone {
 };
 struct range_event {
 	enum { RANGE_INSTANT, RANGE_MESSAGE, RANGE_COUNTER, RANGE_MARK } kind;
-	uint32_t marker; /* MARK: of its stream, 0: main */
+	uint32_t marker; /* MARK: the id of its stream, 0: main */
 	int64_t t;
 	uint32_t colour;      /* MESSAGE */
 	const char *text;     /* MESSAGE; valid during the call, NUL-terminated UTF-8 */
@@ -79,18 +87,21 @@ struct range_gpu_zone {
 
 /*
  * What a visit calls, each may be NULL. Track by track, in the order of range->tracks; within a
- * track in time order, all of its memories merged; begins and ends nest properly. What lies outside
- * the range is not shown, what reaches in is, clipped. A negative return ends the visit and is its
- * result.
+ * track in time order, all of its memories merged; begins and ends nest properly: where zones of
+ * two memories cross, the inner one is truncated. What lies outside the range is not shown, what
+ * reaches in is, clipped. GPU zones are those of the range's frames (of the main stream), whenever
+ * they ran. A negative return ends the visit and is its result.
  */
 struct range_visitor {
 	void *userdata;
+	bool no_texts; /* texts of zones are not wanted */
 	/* Once per track, before its events. 1: skip this track. */
 	int (*track)(void *userdata, size_t index, const struct track_row *track);
 	int (*begin)(void *userdata, uint32_t marker, int64_t t, uint32_t depth);
 	int (*end)(void *userdata, const struct range_zone *zone);
 	int (*event)(void *userdata, const struct range_event *event);
-	/* Events of the track were overwritten in here. */
+	/* Events of the track were overwritten in here, could not be read, or were evicted (events
+	   0: nobody knows how many). First of all, but for those that turn up on the way. */
 	int (*gap)(void *userdata, const struct gap_row *gap);
 	/* GPU queues: by begin, parents first, instead of begin and end. */
 	int (*gpu)(void *userdata, const struct range_gpu_zone *zone);
