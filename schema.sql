@@ -235,6 +235,26 @@ CREATE TABLE frame_gpus (
 	PRIMARY KEY (session, frame, track)
 ) STRICT, WITHOUT ROWID;
 
+-- Counters that fprofd reads from outside the game, and what they were: of the last 10 minutes.
+CREATE TABLE sampled (
+	session    INTEGER NOT NULL,
+	counter    INTEGER NOT NULL,
+	name       TEXT NOT NULL,
+	module     TEXT NOT NULL,    -- cpu, gpu, memory, assets
+	source     TEXT NOT NULL,    -- where it is read
+	unit       INTEGER NOT NULL, -- as in markers
+	cumulative INTEGER NOT NULL, -- 1: it grows, only differences mean something
+	PRIMARY KEY (session, counter)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE samples (
+	session INTEGER NOT NULL,
+	ns      INTEGER NOT NULL, -- when it was read
+	counter INTEGER NOT NULL,
+	value   INTEGER NOT NULL,
+	PRIMARY KEY (session, ns, counter)
+) STRICT, WITHOUT ROWID;
+
 -- The state of one ring when its last chunk was stored: where a restarted fprofd goes on.
 CREATE TABLE ledger (
 	session                 INTEGER NOT NULL,

@@ -78,8 +78,11 @@ void batch_free(struct batch *batch)
 	VEC_FREE(&batch->frame_counters);
 	VEC_FREE(&batch->gpu_spans);
 	VEC_FREE(&batch->frame_gpus);
+	VEC_FREE(&batch->sampled);
+	VEC_FREE(&batch->samples);
 	VEC_FREE(&batch->ledgers);
 	VEC_FREE(&batch->updates);
+	VEC_FREE(&batch->clears);
 	free(batch);
 }
 
@@ -136,5 +139,6 @@ uint64_t batch_weight(struct batch *b)
 	       ROWS_BYTES(b->markers) + ROWS_BYTES(b->tracks) + ROWS_BYTES(b->streams) +
 	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
 	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
-	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates);
+	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
+	       ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears);
 }

@@ -100,6 +100,9 @@ struct session_update_row {
 	uint64_t refused[8];		 /* enum fprof_refused, summed over memories */
 	uint32_t ring_fill_max_permille; /* fullest ring seen at a sweep since the last update */
 	char *fault;			 /* NULL, or why recording of this session was given up */
+	uint32_t record;		 /* enum fprof_record_state, as ordered */
+	uint32_t record_in_force;	 /* ... as the game has taken it over */
+	bool record_news;		 /* one of them, or the detail, has changed with this row */
 };
 
 /* One registered memory: what a restarted daemon needs to recognise it. */
@@ -213,6 +216,22 @@ struct frame_gpu_row {
 	bool final;		  /* nothing more is expected */
 };
 
+/* A counter that the daemon reads from outside the game; see sampler.h. */
+struct sampled_row {
+	uint64_t session;
+	uint32_t counter; /* from 1, within the session */
+	char name[48];
+	const char *module, *source; /* static */
+	uint8_t unit;
+	bool cumulative; /* grows: only differences mean something */
+};
+struct sample_row {
+	uint64_t session;
+	uint32_t counter;
+	int64_t ns; /* when it was read */
+	int64_t value;
+};
+
 struct info_row {
 	uint64_t session;
 	char *key, *value;
@@ -234,6 +253,12 @@ struct ledger_row {
 	uint32_t stack_bytes;
 };
 
+/* All that was recorded before is to go; names stay. Written after the rows of its batch. */
+struct clear_row {
+	uint64_t session;
+	int64_t before; /* ticks: what ended by then, and frames that did */
+};
+
 /* How far batch_weight has come, and what the strings and blobs up to there add up to. */
 struct batch_weighed {
 	size_t sessions, markers, tracks, streams, infos, ledgers, updates;
@@ -253,8 +278,11 @@ struct batch {
 	VEC(struct frame_counter_row) frame_counters;
 	VEC(struct gpu_span_row) gpu_spans;
 	VEC(struct frame_gpu_row) frame_gpus;
+	VEC(struct sampled_row) sampled;
+	VEC(struct sample_row) samples;
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
+	VEC(struct clear_row) clears;
 	uint64_t bytes; /* of chunk data */
 	struct batch_weighed weighed;
 	uint64_t weight;    /* the store's: of all, while it is queued */

@@ -328,6 +328,7 @@ static void set_defaults(struct config *config)
 		.history_mib = 128,
 		.ring_kib = 1024,
 		.max_counters = 4096,
+		.sample_ms = 1000,
 		.max_sessions = 64,
 		.memory_mib = 1024,
 	};

@@ -26,6 +26,7 @@ struct config {
 	unsigned history_session_mib; /* 128 per session; 8..16384, history_mib at most */
 	unsigned ring_kib;	      /* 1024; a power of two, 16..65536: see docs/fprofd.conf */
 	unsigned max_counters;	      /* 4096 per session; 1..65536 */
+	unsigned sample_ms;	      /* 1000: between samples of a game; 0..60000, 0: off */
 	unsigned max_sessions;	      /* 64 live at once; 1..1024 */
 	unsigned memory_mib;	      /* 1024: largest session memory accepted; 1..65536 */
 	bool verbose;

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "drain.h"
 #include "loop.h"
+#include "sampler.h"
 #include "status.h"
 #include "store.h"
 
@@ -19,6 +20,7 @@ struct http_context {
 	const struct config *config;
 	struct store *store;
 	struct drain *drain;
+	struct sampler *sampler;
 	struct status *status;
 	const char *loop_kind, *loop_reason;
 };

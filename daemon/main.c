@@ -43,6 +43,7 @@ struct app {
 	struct status *status;
 	struct store *store;
 	struct drain *drain;
+	struct sampler *sampler;
 	struct listen *listen;
 	pthread_mutex_t http_lock; /* the store thread reads http */
 	struct http *http;
@@ -93,6 +94,7 @@ static void say_unchangeable(const struct config *old, const struct config *new)
 		{"history_mib", old->history_mib != new->history_mib},
 		{"history_session_mib", old->history_session_mib != new->history_session_mib},
 		{"max_counters", old->max_counters != new->max_counters},
+		{"sample_ms", old->sample_ms != new->sample_ms},
 	};
 	size_t i;
 
@@ -234,6 +236,7 @@ static int start_http(struct app *app)
 		.config = &app->config,
 		.store = app->store,
 		.drain = app->drain,
+		.sampler = app->sampler,
 		.status = app->status,
 	};
 	struct http *http;
@@ -282,6 +285,10 @@ static int start(struct app *app)
 	if (r == 0)
 		r = drain_new(&app->config, app->store, &app->drain);
 	if (r == 0)
+		r = sampler_new(&app->config, app->store, &app->sampler);
+	if (r == 0)
+		drain_set_sampler(app->drain, app->sampler);
+	if (r == 0)
 		r = start_socket(app);
 	return r < 0 ? r : start_http(app);
 }
@@ -306,6 +313,7 @@ static void stop(struct app *app)
 
 	listen_free(app->listen);
 	drain_free(app->drain);
+	sampler_free(app->sampler);
 	set_http(app, NULL);
 	http_free(http);
 	store_free(app->store);

@@ -384,9 +384,9 @@ static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t byt
 }
 
 static const char *const session_tables[] = {
-	"sessions",	  "session_totals", "memories",	  "markers", "tracks",
-	"streams",	  "infos",	    "chunks",	  "gaps",    "frames",
-	"frame_counters", "gpu_spans",	    "frame_gpus", "ledger"};
+	"sessions",   "session_totals", "memories", "markers", "tracks",	 "streams",
+	"infos",      "chunks",		"gaps",	    "frames",  "frame_counters", "gpu_spans",
+	"frame_gpus", "sampled",	"samples",  "ledger"};
 
 static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
 {

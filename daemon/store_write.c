@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define SAMPLES_KEPT_NS INT64_C(600000000000) /* 10 minutes, the oldest go */
+
 enum statement {
 	ST_SESSION,
 	ST_TOTALS_NEW,
@@ -31,6 +33,9 @@ enum statement {
 	ST_COUNTER,
 	ST_SPAN,
 	ST_GPU,
+	ST_SAMPLED,
+	ST_SAMPLE,
+	ST_SAMPLES_TRIM,
 	ST_LEDGER,
 	STATEMENTS
 };
@@ -81,6 +86,11 @@ static const char *const texts[STATEMENTS] = {
 		    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 	[ST_GPU] = "INSERT OR REPLACE INTO frame_gpus (session, frame, track, span_ns, busy_ns, "
 		   "spans, missing, final) VALUES (?,?,?,?,?,?,?,?)",
+	[ST_SAMPLED] = "INSERT OR REPLACE INTO sampled (session, counter, name, module, source, "
+		       "unit, cumulative) VALUES (?,?,?,?,?,?,?)",
+	[ST_SAMPLE] = "INSERT OR REPLACE INTO samples (session, ns, counter, value) "
+		      "VALUES (?,?,?,?)",
+	[ST_SAMPLES_TRIM] = "DELETE FROM samples WHERE session=? AND ns<?",
 	[ST_LEDGER] = "INSERT OR REPLACE INTO ledger (session, lane, slot, tail, base_ticks, "
 		      "serial, track, fiber_track, fiber, fiber_seq, produced, received, stored, "
 		      "overwritten, discarded_malformed, discarded_time, discarded_quota, "
@@ -499,6 +509,49 @@ static int write_gpu(struct row_writer *w, const struct frame_gpu_row *row)
 	return sql_run(&b);
 }
 
+static int write_sampled(struct row_writer *w, const struct sampled_row *row)
+{
+	struct sql_binder b = binder(w, ST_SAMPLED);
+
+	bind_uint(&b, row->session);
+	bind_uint(&b, row->counter);
+	bind_text(&b, row->name);
+	bind_text(&b, row->module);
+	bind_text(&b, row->source);
+	bind_uint(&b, row->unit);
+	bind_int(&b, row->cumulative);
+	return sql_run(&b);
+}
+
+static int write_sample(struct row_writer *w, const struct sample_row *row)
+{
+	struct sql_binder b = binder(w, ST_SAMPLE);
+
+	bind_uint(&b, row->session);
+	bind_int(&b, row->ns);
+	bind_uint(&b, row->counter);
+	bind_int(&b, row->value);
+	return sql_run(&b);
+}
+
+/* Samples of one session, which come in a batch of their own, and the end of its old ones. */
+static int write_samples(struct row_writer *w, const struct batch *b)
+{
+	struct sql_binder trim = binder(w, ST_SAMPLES_TRIM);
+	size_t i;
+	int r = 0;
+
+	if (b->samples.count == 0 || !session_of(w, b->samples.at[0].session))
+		return 0;
+	for (i = 0; i < b->samples.count && r == 0; i++)
+		r = write_sample(w, &b->samples.at[i]);
+	if (r < 0)
+		return r;
+	bind_uint(&trim, b->samples.at[0].session);
+	bind_int(&trim, b->samples.at[0].ns - SAMPLES_KEPT_NS);
+	return sql_run(&trim);
+}
+
 static int write_ledger(struct row_writer *w, const struct ledger_row *row)
 {
 	struct sql_binder b = binder(w, ST_LEDGER);
@@ -564,7 +617,8 @@ static int write_events(struct row_writer *w, const struct batch *b)
 	WRITE_ROWS(w, b->frame_counters, write_counter, session, 0);
 	WRITE_ROWS(w, b->gpu_spans, write_span, session, 0);
 	WRITE_ROWS(w, b->frame_gpus, write_gpu, session, 0);
-	return r;
+	WRITE_ROWS(w, b->sampled, write_sampled, session, 0);
+	return r == 0 ? write_samples(w, b) : r;
 }
 
 int row_writer_batch(struct row_writer *writer, const struct batch *batch,

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Callers of add and remove touch the list under the lock. A round takes the sessions one after the
+ * other: the thread owns what it reads a session with (struct usage), so a session that is removed
+ * meanwhile is only marked, and freed by the thread.
+ *
+ * A session's counters have numbers in the order of their first appearance. Their names go with
+ * each round: a history that was begun anew has them again a second later.
+ */
+#include "sampler.h"
+
+#include "log.h"
+#include "shm/clock_source.h"
+#include "usage.h"
+#include "util.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define COUNTERS_MAX	64u /* of one session */
+#define INTERVAL_MIN_MS 100u
+
+struct sampled_session {
+	uint64_t id;
+	bool gone;
+	struct usage usage;
+	enum fprof_clock_kind clock;
+	struct fprof_clock_rate rate;
+	uint64_t start_ticks;
+	uint32_t count;
+	char names[COUNTERS_MAX][USAGE_NAME_MAX];
+};
+
+struct sampler {
+	struct store *store;
+	pthread_t thread;
+	bool running; /* the thread was made */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	VEC(struct sampled_session *) sessions;
+	struct sampler_health health;
+};
+
+/* A round over one session. */
+struct round {
+	struct sampled_session *session;
+	struct batch *batch;
+	int64_t ns;
+};
+
+static uint32_t number_of(struct sampled_session *s, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->count; i++)
+		if (!strcmp(s->names[i], name))
+			return i + 1;
+	if (s->count == COUNTERS_MAX)
+		return 0;
+	snprintf(s->names[s->count], USAGE_NAME_MAX, "%s", name);
+	return ++s->count;
+}
+
+static int note(void *userdata, const struct usage_value *v)
+{
+	struct round *round = userdata;
+	uint32_t counter = number_of(round->session, v->name);
+	struct sampled_row sampled = {.session = round->session->id,
+				      .counter = counter,
+				      .module = v->module,
+				      .source = v->source,
+				      .unit = v->unit,
+				      .cumulative = v->cumulative};
+
+	if (counter == 0)
+		return -ENOSPC;
+	snprintf(sampled.name, sizeof(sampled.name), "%s", v->name);
+	if (VEC_PUSH(&round->batch->sampled, sampled) < 0)
+		return -ENOMEM;
+	return VEC_PUSH(&round->batch->samples,
+			((struct sample_row){round->session->id, counter, round->ns, v->value}));
+}
+
+static int64_t session_ns(const struct sampled_session *s)
+{
+	int64_t ns = fprof_clock_ns(&s->rate, s->start_ticks, fprof_clock_read(s->clock));
+
+	return MAX(ns, INT64_C(0));
+}
+
+static int sample(struct sampler *sampler, struct sampled_session *s)
+{
+	struct round round = {s, batch_new(), session_ns(s)};
+	int r = round.batch ? usage_read(&s->usage, note, &round) : -ENOMEM;
+
+	if (round.batch && round.batch->samples.count > 0 && r != -ESRCH)
+		store_submit(sampler->store, round.batch);
+	else
+		batch_free(round.batch);
+	return r;
+}
+
+static void session_free(struct sampled_session *s)
+{
+	usage_deinit(&s->usage);
+	free(s);
+}
+
+/* One of the sessions, under the lock; those that are gone are freed. NULL: i is past the last. */
+static struct sampled_session *session_at(struct sampler *sampler, size_t i)
+{
+	while (i < sampler->sessions.count && sampler->sessions.at[i]->gone) {
+		session_free(sampler->sessions.at[i]);
+		sampler->sessions.at[i] = sampler->sessions.at[--sampler->sessions.count];
+	}
+	return i < sampler->sessions.count ? sampler->sessions.at[i] : NULL;
+}
+
+/* Called and left with the lock held. */
+static void run_round(struct sampler *sampler)
+{
+	struct sampled_session *s;
+	struct timespec used;
+	size_t i;
+	int r;
+
+	for (i = 0; !sampler->stop && (s = session_at(sampler, i)); i++) {
+		pthread_mutex_unlock(&sampler->lock);
+		r = sample(sampler, s);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+		pthread_mutex_lock(&sampler->lock);
+		sampler->health.rounds++;
+		sampler->health.refused += r < 0 && r != -ESRCH;
+		sampler->health.cost_ns =
+			(uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+	}
+}
+
+static struct timespec after_ms(uint32_t ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+static void *run(void *userdata)
+{
+	struct sampler *sampler = userdata;
+	struct timespec next;
+	int r;
+
+	pthread_mutex_lock(&sampler->lock);
+	while (!sampler->stop) {
+		run_round(sampler);
+		next = after_ms(sampler->health.interval_ms);
+		r = 0;
+		while (!sampler->stop && r != ETIMEDOUT)
+			r = sampler->sessions.count == 0
+				    ? pthread_cond_wait(&sampler->wake, &sampler->lock)
+				    : pthread_cond_timedwait(&sampler->wake, &sampler->lock, &next);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+	return NULL;
+}
+
+int sampler_new(const struct config *config, struct store *store, struct sampler **ret_sampler)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	pthread_condattr_t monotonic;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->store = store;
+	s->health.interval_ms = config->sample_ms ? MAX(config->sample_ms, INTERVAL_MIN_MS) : 0;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	r = config->sample_ms ? pthread_create(&s->thread, NULL, run, s) : 0;
+	s->running = config->sample_ms && r == 0;
+	if (r != 0) {
+		sampler_free(s);
+		return -r;
+	}
+	*ret_sampler = s;
+	return 0;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	size_t i;
+
+	if (!sampler)
+		return;
+	pthread_mutex_lock(&sampler->lock);
+	sampler->stop = true;
+	pthread_cond_signal(&sampler->wake);
+	pthread_mutex_unlock(&sampler->lock);
+	if (sampler->running)
+		pthread_join(sampler->thread, NULL);
+	for (i = 0; i < sampler->sessions.count; i++)
+		session_free(sampler->sessions.at[i]);
+	VEC_FREE(&sampler->sessions);
+	pthread_cond_destroy(&sampler->wake);
+	pthread_mutex_destroy(&sampler->lock);
+	free(sampler);
+}
+
+void sampler_add(struct sampler *sampler, const struct session_row *row)
+{
+	struct sampled_session *s;
+
+	if (!sampler->running)
+		return;
+	s = calloc(1, sizeof(*s));
+	if (s) {
+		s->id = row->id;
+		s->clock = (enum fprof_clock_kind)row->clock_kind;
+		s->rate.hz = row->clock_hz;
+		s->rate.mult = row->clock_mult;
+		s->rate.shift = row->clock_shift;
+		s->start_ticks = row->start_ticks;
+		usage_init(&s->usage, row->pid, row->process_start);
+	}
+	pthread_mutex_lock(&sampler->lock);
+	if (!s || VEC_PUSH(&sampler->sessions, s) < 0) {
+		sampler->health.refused++;
+		free(s);
+	} else {
+		pthread_cond_signal(&sampler->wake);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+void sampler_remove(struct sampler *sampler, uint64_t session)
+{
+	size_t i;
+
+	pthread_mutex_lock(&sampler->lock);
+	for (i = 0; i < sampler->sessions.count; i++)
+		if (sampler->sessions.at[i]->id == session)
+			sampler->sessions.at[i]->gone = true;
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+void sampler_health(struct sampler *sampler, struct sampler_health *ret_health)
+{
+	pthread_mutex_lock(&sampler->lock);
+	*ret_health = sampler->health;
+	pthread_mutex_unlock(&sampler->lock);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters that every game has without asking: a thread that reads them from the kernel (usage.h)
+ * about once a second for each live session and hands them to the store. It sleeps while no game is
+ * there.
+ *
+ * A sample is what was true when it was read, and is stored with that time. Differences between two
+ * samples belong to the time between them, never to a frame.
+ */
+#ifndef FPROF_DAEMON_SAMPLER_H
+#define FPROF_DAEMON_SAMPLER_H
+
+#include "config.h"
+#include "store.h"
+
+#include <stdint.h>
+
+struct sampler;
+
+/* config->sample_ms 0: it is off, and *ret_sampler is one that does nothing. 0 or -errno. */
+int sampler_new(const struct config *config, struct store *store, struct sampler **ret_sampler);
+void sampler_free(struct sampler *sampler); /* stops the thread; NULL is fine */
+
+/* A session whose row was given to the store. Any thread. */
+void sampler_add(struct sampler *sampler, const struct session_row *row);
+/* Its process is gone. Any thread; unknown ones are fine. */
+void sampler_remove(struct sampler *sampler, uint64_t session);
+
+struct sampler_health {
+	uint32_t interval_ms; /* 0: off */
+	uint64_t rounds;      /* one a session and interval */
+	uint64_t cost_ns;     /* CPU time of the thread so far */
+	uint64_t refused;     /* rounds for which there was no memory or too many counters */
+};
+void sampler_health(struct sampler *sampler, struct sampler_health *ret_health);
+
+#endif

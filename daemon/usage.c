@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Formats: proc(5) for stat, statm, io and status; the kernel's Documentation/gpu/drm-usage-stats
+ * for fdinfo. What a system does not have is left out: a counter that is missing is told apart
+ * from one that is 0.
+ *
+ * Context switches are the kernel's per thread: a process's are the sum over its threads, those
+ * that have ended included as they were when last seen.
+ */
+#include "usage.h"
+
+#include "procfs.h"
+#include "shm/layout.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS_MAX 4096u
+#define FDS_MAX	    4096u
+#define CPUS_MAX    1024u
+#define DRM_MAX	    32u /* clients, engines, regions of one process */
+
+/* One call's output. */
+struct out {
+	usage_fn fn;
+	void *userdata;
+	int r;
+};
+
+static void put(struct out *o, const char *name, const char *module, const char *source,
+		uint8_t unit, bool cumulative, uint64_t value)
+{
+	const struct usage_value v = {name, module,	source,
+				      unit, cumulative, (int64_t)MIN(value, (uint64_t)INT64_MAX)};
+
+	if (o->r >= 0)
+		o->r = o->fn(o->userdata, &v);
+}
+
+void usage_init(struct usage *usage, int32_t pid, uint64_t start)
+{
+	*usage = (struct usage){.proc = "/proc", .sys = "/sys", .pid = pid, .start = start};
+}
+
+void usage_deinit(struct usage *usage)
+{
+	VEC_FREE(&usage->threads);
+}
+
+/* The number of fields from the third on in /proc/PID/stat; the second may hold anything. */
+#define STAT_FIELDS 50
+
+static int read_stat(const struct usage *u, uint64_t fields[STAT_FIELDS])
+{
+	char text[1024], *p;
+	int i;
+
+	if (procfs_read(text, sizeof(text), "%s/%d/stat", u->proc, u->pid) < 0)
+		return -ESRCH;
+	p = strrchr(text, ')');
+	if (!p || !p[1])
+		return -ESRCH;
+	memset(fields, 0, STAT_FIELDS * sizeof(*fields));
+	p += 2; /* to the third field, a letter */
+	for (i = 0; i < STAT_FIELDS && *p; i++) {
+		fields[i] = strtoull(p, &p, 10);
+		p += strcspn(p, " ");
+		p += strspn(p, " ");
+	}
+	return 0;
+}
+
+static uint64_t stat_field(const uint64_t *fields, int number)
+{
+	return fields[number - 3];
+}
+
+static int put_stat(struct usage *u, struct out *o)
+{
+	uint64_t f[STAT_FIELDS], ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+	static const char source[] = "/proc/PID/stat";
+	int r = read_stat(u, f);
+
+	if (r < 0 || (u->start && stat_field(f, 22) != u->start))
+		return -ESRCH;
+	put(o, "cpu_time", "cpu", source, FPROF_UNIT_MS, true,
+	    (stat_field(f, 14) + stat_field(f, 15)) * 1000 / MAX(ticks, UINT64_C(1)));
+	put(o, "threads", "cpu", source, FPROF_UNIT_COUNT, false, stat_field(f, 20));
+	put(o, "minor_faults", "memory", source, FPROF_UNIT_COUNT, true, stat_field(f, 10));
+	put(o, "major_faults", "memory", source, FPROF_UNIT_COUNT, true, stat_field(f, 12));
+	return 0;
+}
+
+static void put_memory(const struct usage *u, struct out *o)
+{
+	uint64_t pages, resident, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	char text[128];
+
+	if (procfs_read(text, sizeof(text), "%s/%d/statm", u->proc, u->pid) > 0 &&
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &pages, &resident) == 2)
+		put(o, "resident_bytes", "memory", "/proc/PID/statm", FPROF_UNIT_BYTES, false,
+		    resident * page);
+}
+
+static bool read_field(const char *text, const char *key, uint64_t *ret_value)
+{
+	char value[64];
+
+	if (procfs_field(text, key, value, sizeof(value)) < 0 || !isdigit((unsigned char)*value))
+		return false;
+	*ret_value = strtoull(value, NULL, 10);
+	return true;
+}
+
+/* What the process had storage do. Another user's io cannot be read: then there is none. */
+static void put_io(const struct usage *u, struct out *o)
+{
+	static const char source[] = "/proc/PID/io";
+	char text[512];
+	uint64_t v;
+
+	if (procfs_read(text, sizeof(text), "%s/%d/io", u->proc, u->pid) < 0)
+		return;
+	if (read_field(text, "read_bytes", &v))
+		put(o, "read_bytes", "assets", source, FPROF_UNIT_BYTES, true, v);
+	if (read_field(text, "write_bytes", &v))
+		put(o, "written_bytes", "assets", source, FPROF_UNIT_BYTES, true, v);
+}
+
+/* ---- context switches ---- */
+
+static struct usage_thread *thread_of(struct usage *u, int32_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < u->threads.count; i++)
+		if (u->threads.at[i].tid == tid)
+			return &u->threads.at[i];
+	if (u->threads.count == THREADS_MAX ||
+	    VEC_PUSH(&u->threads, ((struct usage_thread){.tid = tid})) < 0)
+		return NULL;
+	return &u->threads.at[u->threads.count - 1];
+}
+
+static void read_thread(struct usage *u, int32_t tid)
+{
+	struct usage_thread *t = thread_of(u, tid);
+	uint64_t voluntary, involuntary;
+	char text[2048];
+
+	if (!t ||
+	    procfs_read(text, sizeof(text), "%s/%d/task/%d/status", u->proc, u->pid, tid) < 0 ||
+	    !read_field(text, "voluntary_ctxt_switches", &voluntary) ||
+	    !read_field(text, "nonvoluntary_ctxt_switches", &involuntary))
+		return;
+	t->seen = true;
+	t->voluntary = MAX(t->voluntary, voluntary);
+	t->involuntary = MAX(t->involuntary, involuntary);
+}
+
+/* Moves what was not seen this time to the threads that have ended, and sums up. */
+static void sum_threads(struct usage *u, uint64_t *ret_voluntary, uint64_t *ret_involuntary)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < u->threads.count; i++) {
+		struct usage_thread t = u->threads.at[i];
+
+		if (!t.seen) {
+			u->gone_voluntary += t.voluntary;
+			u->gone_involuntary += t.involuntary;
+			continue;
+		}
+		*ret_voluntary += t.voluntary;
+		*ret_involuntary += t.involuntary;
+		t.seen = false;
+		u->threads.at[kept++] = t;
+	}
+	u->threads.count = kept;
+	*ret_voluntary += u->gone_voluntary;
+	*ret_involuntary += u->gone_involuntary;
+}
+
+static void put_switches(struct usage *u, struct out *o)
+{
+	static const char source[] = "/proc/PID/task/TID/status";
+	uint64_t voluntary = 0, involuntary = 0;
+	struct dirent *entry;
+	char path[128];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%d/task", u->proc, u->pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (isdigit((unsigned char)*entry->d_name))
+			read_thread(u, atoi(entry->d_name));
+	closedir(dir);
+	sum_threads(u, &voluntary, &involuntary);
+	put(o, "voluntary_switches", "cpu", source, FPROF_UNIT_COUNT, true, voluntary);
+	put(o, "involuntary_switches", "cpu", source, FPROF_UNIT_COUNT, true, involuntary);
+}
+
+/* ---- the CPUs' frequency ---- */
+
+static void put_frequency(const struct usage *u, struct out *o)
+{
+	uint64_t sum = 0, n = 0, i;
+	char text[64];
+
+	for (i = 0; i < CPUS_MAX; i++) {
+		if (procfs_read(text, sizeof(text),
+				"%s/devices/system/cpu/cpu%" PRIu64 "/cpufreq/scaling_cur_freq",
+				u->sys, i) < 0)
+			break;
+		sum += strtoull(text, NULL, 10);
+		n++;
+	}
+	if (n > 0)
+		put(o, "cpu_mhz", "cpu", "cpufreq, mean of all CPUs", FPROF_UNIT_COUNT, false,
+		    sum / n / 1000);
+}
+
+/* ---- DRM ---- */
+
+struct drm_sum {
+	char name[USAGE_NAME_MAX];
+	uint8_t unit;
+	bool cumulative;
+	uint64_t value;
+};
+
+struct drm {
+	char clients[DRM_MAX][64];
+	size_t client_count;
+	struct drm_sum sums[DRM_MAX];
+	size_t count;
+};
+
+/* A process may have one client open several times. */
+static bool is_new_client(struct drm *d, const char *text)
+{
+	char id[24] = "", device[32] = "", client[64];
+	size_t i;
+
+	procfs_field(text, "drm-client-id", id, sizeof(id));
+	procfs_field(text, "drm-pdev", device, sizeof(device));
+	snprintf(client, sizeof(client), "%s %s", device, id);
+	for (i = 0; i < d->client_count; i++)
+		if (!strcmp(d->clients[i], client))
+			return false;
+	if (d->client_count == DRM_MAX)
+		return false;
+	memcpy(d->clients[d->client_count++], client, sizeof(client));
+	return true;
+}
+
+static void drm_add(struct drm *d, const char *prefix, const char *what, size_t bytes, uint8_t unit,
+		    bool cumulative, uint64_t value)
+{
+	char name[USAGE_NAME_MAX];
+	size_t i;
+
+	snprintf(name, sizeof(name), "%s%.*s", prefix, (int)MIN(bytes, (size_t)24), what);
+	for (i = 0; i < d->count; i++) {
+		if (strcmp(d->sums[i].name, name) != 0)
+			continue;
+		d->sums[i].value += value;
+		return;
+	}
+	if (d->count == DRM_MAX)
+		return;
+	memcpy(d->sums[d->count].name, name, sizeof(name));
+	d->sums[d->count].unit = unit;
+	d->sums[d->count].cumulative = cumulative;
+	d->sums[d->count++].value = value;
+}
+
+static uint64_t scaled(const char *value)
+{
+	char *end;
+	uint64_t v = strtoull(value, &end, 10);
+
+	end += strspn(end, " \t");
+	return !strncmp(end, "KiB", 3) ? v << 10 : !strncmp(end, "MiB", 3) ? v << 20 : v;
+}
+
+/* One line, "drm-engine-render: 123 ns" or "drm-resident-vram0: 12 KiB". */
+static void drm_line(struct drm *d, const char *line, bool resident)
+{
+	static const char engine[] = "drm-engine-", capacity[] = "drm-engine-capacity-",
+			  in_use[] = "drm-resident-", legacy[] = "drm-memory-";
+	const char *colon = strchr(line, ':'), *key;
+
+	if (!colon)
+		return;
+	if (!strncmp(line, engine, strlen(engine)) && strncmp(line, capacity, strlen(capacity))) {
+		key = line + strlen(engine);
+		drm_add(d, "gpu_busy_", key, (size_t)(colon - key), FPROF_UNIT_MS, true,
+			strtoull(colon + 1, NULL, 10) / 1000000);
+	} else if (!strncmp(line, in_use, strlen(in_use))) {
+		key = line + strlen(in_use);
+		drm_add(d, "gpu_memory_", key, (size_t)(colon - key), FPROF_UNIT_BYTES, false,
+			scaled(colon + 1));
+	} else if (!resident && !strncmp(line, legacy, strlen(legacy))) {
+		key = line + strlen(legacy);
+		drm_add(d, "gpu_memory_", key, (size_t)(colon - key), FPROF_UNIT_BYTES, false,
+			scaled(colon + 1));
+	}
+}
+
+static void drm_read(struct drm *d, const char *text)
+{
+	bool resident = strstr(text, "drm-resident-");
+	const char *line, *next;
+
+	if (!strstr(text, "drm-driver:") || !is_new_client(d, text))
+		return;
+	for (line = text; line && *line; line = next ? next + 1 : NULL) {
+		next = strchr(line, '\n');
+		drm_line(d, line, resident);
+	}
+}
+
+static void drm_scan(const struct usage *u, struct drm *d)
+{
+	char path[128], target[64], text[4096];
+	struct dirent *entry;
+	unsigned n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%d/fd", u->proc, u->pid);
+	dir = opendir(path);
+	while (dir && n < FDS_MAX && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)*entry->d_name))
+			continue;
+		n++;
+		if (procfs_link(target, sizeof(target), "%s/%d/fd/%s", u->proc, u->pid,
+				entry->d_name) > 0 &&
+		    !strncmp(target, "/dev/dri/", 9) &&
+		    procfs_read(text, sizeof(text), "%s/%d/fdinfo/%s", u->proc, u->pid,
+				entry->d_name) > 0)
+			drm_read(d, text);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void put_drm(const struct usage *u, struct out *o)
+{
+	struct drm d = {0};
+	size_t i;
+
+	drm_scan(u, &d);
+	for (i = 0; i < d.count; i++)
+		put(o, d.sums[i].name, "gpu", "DRM fdinfo", d.sums[i].unit, d.sums[i].cumulative,
+		    d.sums[i].value);
+}
+
+int usage_read(struct usage *usage, usage_fn fn, void *userdata)
+{
+	struct out o = {fn, userdata, 0};
+	int r = put_stat(usage, &o);
+
+	if (r < 0)
+		return r;
+	put_memory(usage, &o);
+	put_io(usage, &o);
+	put_switches(usage, &o);
+	put_frequency(usage, &o);
+	put_drm(usage, &o);
+	return MIN(o.r, 0);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel counts for a process, read from outside: memory, faults, threads, switches, I/O,
+ * CPU time and frequency, and what DRM drivers tell in fdinfo. One value a counter; cumulative ones
+ * as the kernel has them. One thread at a time uses a struct usage.
+ */
+#ifndef FPROF_DAEMON_USAGE_H
+#define FPROF_DAEMON_USAGE_H
+
+#include "util.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define USAGE_NAME_MAX 48
+
+/* A thread's context switches, as last read. */
+struct usage_thread {
+	int32_t tid;
+	bool seen;
+	uint64_t voluntary, involuntary;
+};
+
+struct usage {
+	const char *proc, *sys; /* "/proc", "/sys" */
+	int32_t pid;
+	uint64_t start; /* field 22 of its stat: tells it from a later process; 0: not known */
+	VEC(struct usage_thread) threads;
+	uint64_t gone_voluntary, gone_involuntary; /* of threads that have ended */
+};
+void usage_init(struct usage *usage, int32_t pid, uint64_t start);
+void usage_deinit(struct usage *usage);
+
+struct usage_value {
+	const char *name;   /* "resident_bytes"; at most USAGE_NAME_MAX - 1 bytes */
+	const char *module; /* static: one of counter_modules */
+	const char *source; /* static: "/proc/PID/statm" */
+	uint8_t unit;	    /* enum fprof_unit */
+	bool cumulative;    /* grows: only differences mean something */
+	int64_t value;
+};
+typedef int (*usage_fn)(void *userdata, const struct usage_value *value);
+
+/* Calls fn for each counter that can be read now. 0, -ESRCH: the process is gone, or what fn
+ * returned below 0. */
+int usage_read(struct usage *usage, usage_fn fn, void *userdata);
+
+#endif
