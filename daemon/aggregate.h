@@ -24,7 +24,7 @@
 #define AGGREGATE_NODES_MAX    (1u << 18)
 #define AGGREGATE_GROUPS_MAX   (1u << 16)
 #define AGGREGATE_ROWS_MAX     (1u << 20) /* of aggregate_nodes: nodes, and nodes given again */
-#define AGGREGATE_DEPTH_MAX    512
+#define AGGREGATE_DEPTH_MAX    1024
 #define AGGREGATE_TEXT_MAX     4096	      /* bytes of a name */
 #define AGGREGATE_BLOCK_BYTES  (512u * 1024u) /* raw, of frames packed together */
 #define AGGREGATE_FRAME_HEADER 12

@@ -12,6 +12,7 @@
 #include "batch.h"
 #include "captures.h"
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -78,6 +79,10 @@ struct import_lane;
 
 int import_writer_new(const char *directory, struct import_writer **ret_writer);
 void import_writer_free(struct import_writer *w); /* removes what was not finished; NULL is fine */
+
+/* The file's connection, for what there are no rows for here. What is prepared on it is finalized
+ * before the end. */
+sqlite3 *import_writer_db(struct import_writer *w);
 
 /* First of all. name: UTF-8; start_utc_ns 0: not known; facts_json: an object or NULL. */
 int import_session(struct import_writer *w, const char *name, uint32_t uid, uint64_t start_utc_ns,

@@ -612,112 +612,132 @@ void vprof_reader_deinit(struct vprof_reader *r)
 	free(r->narrowed);
 }
 
-/* ---- The width of long times ---- */
+/* ---- The survey ---- */
 
-struct look {
-	bool whole;
-	uint64_t frames, long_times;
-};
-
-static int look_at(const uint8_t *data, size_t bytes, unsigned long_bytes, struct look *ret_look)
+static int survey_at(const uint8_t *data, size_t bytes, unsigned long_bytes,
+		     struct vprof_survey *ret_survey, bool *ret_whole)
 {
+	struct vprof_survey survey = {.long_bytes = long_bytes, .ticks_rise = true};
 	struct vprof_reader r;
 	struct vprof_frame frame;
+	int32_t last = 0;
 	int error = vprof_reader_init(&r, data, bytes, long_bytes);
 
-	if (error == 0)
-		while ((error = vprof_reader_next(&r, &frame)) > 0)
-			;
-	*ret_look = (struct look){!r.faulty, r.frames, r.long_times};
+	while (error == 0 && (error = vprof_reader_next(&r, &frame)) > 0) {
+		survey.ticks_rise = survey.ticks_rise && frame.tick > last;
+		last = frame.tick;
+		error = 0;
+	}
+	survey.frames = r.frames;
+	survey.long_times = r.long_times;
+	*ret_survey = survey;
+	*ret_whole = !r.faulty;
 	vprof_reader_deinit(&r);
 	return error == -EBADMSG ? 0 : error;
 }
 
-int vprof_find_width(const uint8_t *data, size_t bytes, struct vprof_width *ret_width)
+int vprof_survey(const uint8_t *data, size_t bytes, struct vprof_survey *ret_survey)
 {
-	struct look narrow_look, wide_look;
-	int error = look_at(data, bytes, VPROF_SHORT_LONG, &narrow_look);
+	struct vprof_survey narrowed, wide;
+	bool whole, wide_whole;
+	int error = survey_at(data, bytes, VPROF_SHORT_LONG, &narrowed, &whole);
 
 	if (error < 0)
 		return error;
-	*ret_width = (struct vprof_width){VPROF_SHORT_LONG, false};
-	if (narrow_look.whole && !narrow_look.long_times)
+	*ret_survey = narrowed;
+	if (whole && !narrowed.long_times)
 		return 0;
-	error = look_at(data, bytes, VPROF_LONG_LONG, &wide_look);
+	error = survey_at(data, bytes, VPROF_LONG_LONG, &wide, &wide_whole);
 	if (error < 0)
 		return error;
-	ret_width->told = narrow_look.whole != wide_look.whole;
-	if (!narrow_look.whole && (wide_look.whole || wide_look.frames > narrow_look.frames))
-		ret_width->long_bytes = VPROF_LONG_LONG;
+	if (!whole && (wide_whole || wide.frames > narrowed.frames))
+		*ret_survey = wide;
+	ret_survey->told = whole != wide_whole;
 	return 0;
 }
 
 /* ---- Writing ---- */
 
-static void put_i32(FILE *f, int32_t value)
+static uint8_t *add_u16(uint8_t *p, uint32_t v)
 {
-	uint32_t v = (uint32_t)value;
-	uint8_t bytes[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
-
-	fwrite(bytes, 1, sizeof(bytes), f);
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+	return p + 2;
 }
 
-static void put_u16(FILE *f, uint32_t value)
+static uint8_t *add_u32(uint8_t *p, uint32_t v)
 {
-	putc_unlocked((int)(value & 0xff), f);
-	putc_unlocked((int)(value >> 8 & 0xff), f);
+	return add_u16(add_u16(p, v), v >> 16);
 }
 
-void vprof_write_header(FILE *f, int32_t root_id)
+static void put_token(const struct vprof_out *out, enum token token)
 {
-	put_i32(f, VERSION);
-	put_i32(f, root_id);
+	uint8_t byte = (uint8_t)token;
+
+	out->put(out->userdata, &byte, 1);
 }
 
-void vprof_write_frame(FILE *f, int32_t tick)
+static void put_u32(const struct vprof_out *out, uint32_t v)
 {
-	putc_unlocked(TOKEN_FRAME, f);
-	put_i32(f, tick);
+	uint8_t bytes[4];
+
+	add_u32(bytes, v);
+	out->put(out->userdata, bytes, sizeof(bytes));
 }
 
-void vprof_write_group(FILE *f, const char *name, uint32_t flags)
+static void put_name(const struct vprof_out *out, const char *name)
 {
-	putc_unlocked(TOKEN_GROUP, f);
-	fwrite(name, 1, strlen(name) + 1, f);
-	put_i32(f, (int32_t)flags);
+	out->put(out->userdata, name, strlen(name) + 1);
 }
 
-void vprof_write_node(FILE *f, int32_t parent_id, const char *name, uint32_t group, int32_t id)
+void vprof_write_header(const struct vprof_out *out, int32_t root_id)
 {
-	putc_unlocked(TOKEN_NODE, f);
-	put_i32(f, parent_id);
-	fwrite(name, 1, strlen(name) + 1, f);
-	put_i32(f, (int32_t)group);
-	put_i32(f, id);
+	put_u32(out, VERSION);
+	put_u32(out, (uint32_t)root_id);
 }
 
-void vprof_write_timings(FILE *f)
+void vprof_write_frame(const struct vprof_out *out, int32_t tick)
 {
-	putc_unlocked(TOKEN_TIMINGS, f);
+	put_token(out, TOKEN_FRAME);
+	put_u32(out, (uint32_t)tick);
 }
 
-void vprof_write_timing(FILE *f, uint32_t calls, uint32_t units)
+void vprof_write_group(const struct vprof_out *out, const char *name, uint32_t flags)
 {
-	if (calls >= 255) {
-		putc_unlocked(255, f);
-		put_u16(f, MIN(calls, VPROF_CALLS_MAX));
-	} else {
-		putc_unlocked((int)calls, f);
-	}
-	if (units >= 0xffff) {
-		put_u16(f, 0xffff);
-		put_i32(f, (int32_t)units);
-	} else {
-		put_u16(f, units);
-	}
+	put_token(out, TOKEN_GROUP);
+	put_name(out, name);
+	put_u32(out, flags);
 }
 
-void vprof_write_frame_end(FILE *f)
+void vprof_write_node(const struct vprof_out *out, int32_t parent_id, const char *name,
+		      uint32_t group, int32_t id)
 {
-	putc_unlocked(TOKEN_END, f);
+	put_token(out, TOKEN_NODE);
+	put_u32(out, (uint32_t)parent_id);
+	put_name(out, name);
+	put_u32(out, group);
+	put_u32(out, (uint32_t)id);
+}
+
+void vprof_write_timings(const struct vprof_out *out)
+{
+	put_token(out, TOKEN_TIMINGS);
+}
+
+void vprof_write_timing(const struct vprof_out *out, uint32_t calls, uint32_t units)
+{
+	uint8_t bytes[TIMING_MAX], *p = bytes;
+
+	*p++ = (uint8_t)MIN(calls, 255u);
+	if (calls >= 255)
+		p = add_u16(p, MIN(calls, VPROF_CALLS_MAX));
+	p = add_u16(p, MIN(units, 0xffffu));
+	if (units >= 0xffff)
+		p = add_u32(p, units);
+	out->put(out->userdata, bytes, (size_t)(p - bytes));
+}
+
+void vprof_write_frame_end(const struct vprof_out *out)
+{
+	put_token(out, TOKEN_END);
 }

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define VPROF_NONE	   UINT32_MAX
 #define VPROF_UNIT_NS	   4000
@@ -22,7 +21,7 @@
 #define VPROF_NODES_MAX	   (1u << 18)
 #define VPROF_ROWS_MAX	   (1u << 20) /* nodes, and nodes named again */
 #define VPROF_GROUPS_MAX   (1u << 16)
-#define VPROF_DEPTH_MAX	   512
+#define VPROF_DEPTH_MAX	   1024
 #define VPROF_NAME_MAX	   1023 /* bytes */
 #define VPROF_GROUPS_KNOWN 31
 #define VPROF_GROUP_OTHER  4 /* flags of a group that no side claims */
@@ -103,12 +102,15 @@ void vprof_reader_deinit(struct vprof_reader *r);
 /* 1: *ret_frame; 0: at the end, or at what cannot be read (faulty, fault); -ENOMEM. */
 int vprof_reader_next(struct vprof_reader *r, struct vprof_frame *ret_frame);
 
-/* How wide the long times of a recording are. */
-struct vprof_width {
-	unsigned long_bytes;
-	bool told; /* the recording is well-formed at one width only: else the format's is taken */
+/* What there is to know of a recording before it is read. */
+struct vprof_survey {
+	unsigned long_bytes; /* how wide its long times are */
+	bool told; /* it is well-formed at this width only; else the format's is taken, unless the
+		      other one reads more frames */
+	bool ticks_rise; /* from 1 or more on: they can number the frames */
+	uint64_t frames, long_times;
 };
-int vprof_find_width(const uint8_t *data, size_t bytes, struct vprof_width *ret_width);
+int vprof_survey(const uint8_t *data, size_t bytes, struct vprof_survey *ret_survey);
 
 /* One node's calls and time from timings that a reader gave; advances *at. */
 static inline uint32_t vprof_take_calls(const uint8_t **at)
@@ -136,16 +138,22 @@ static inline uint32_t vprof_take_units(const uint8_t **at)
 	return units;
 }
 
+/* Where the writers below put their bytes. */
+struct vprof_out {
+	void (*put)(void *userdata, const void *bytes, size_t count);
+	void *userdata;
+};
 /*
- * Writing, in the order of the format: header, then for each frame begin, groups, nodes, timings,
- * end. Errors are the FILE's; the caller looks once, at the end (ferror).
+ * Writing, in the order of the format: header, then for each frame begin, groups, nodes, timings
+ * (one for each node that there is by then), end.
  */
-void vprof_write_header(FILE *f, int32_t root_id);
-void vprof_write_frame(FILE *f, int32_t tick);
-void vprof_write_group(FILE *f, const char *name, uint32_t flags);
-void vprof_write_node(FILE *f, int32_t parent_id, const char *name, uint32_t group, int32_t id);
-void vprof_write_timings(FILE *f); /* one of vprof_write_timing for each node follows */
-void vprof_write_timing(FILE *f, uint32_t calls, uint32_t units);
-void vprof_write_frame_end(FILE *f);
+void vprof_write_header(const struct vprof_out *out, int32_t root_id);
+void vprof_write_frame(const struct vprof_out *out, int32_t tick);
+void vprof_write_group(const struct vprof_out *out, const char *name, uint32_t flags);
+void vprof_write_node(const struct vprof_out *out, int32_t parent_id, const char *name,
+		      uint32_t group, int32_t id);
+void vprof_write_timings(const struct vprof_out *out);
+void vprof_write_timing(const struct vprof_out *out, uint32_t calls, uint32_t units);
+void vprof_write_frame_end(const struct vprof_out *out);
 
 #endif

@@ -22,13 +22,20 @@ struct made {
 	char *data;
 	size_t bytes;
 	FILE *f;
+	struct vprof_out out;
 };
+
+static void put(void *userdata, const void *bytes, size_t count)
+{
+	fwrite(bytes, 1, count, userdata);
+}
 
 static void made_begin(struct made *m)
 {
 	m->f = open_memstream(&m->data, &m->bytes);
 	assert_non_null(m->f);
-	vprof_write_header(m->f, 0);
+	m->out = (struct vprof_out){put, m->f};
+	vprof_write_header(&m->out, 0);
 }
 
 static void made_end(struct made *m)
@@ -41,10 +48,10 @@ static void made_frame(struct made *m, size_t nodes, uint32_t calls, uint32_t un
 {
 	size_t i;
 
-	vprof_write_timings(m->f);
+	vprof_write_timings(&m->out);
 	for (i = 0; i < nodes; i++)
-		vprof_write_timing(m->f, calls, units);
-	vprof_write_frame_end(m->f);
+		vprof_write_timing(&m->out, calls, units);
+	vprof_write_frame_end(&m->out);
 }
 
 static void open_made(const struct made *m, unsigned long_bytes, struct vprof_reader *ret_reader)
@@ -208,13 +215,13 @@ static void a_group_named_again_keeps_its_place(void **state)
 
 	(void)state;
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_group(m.f, "Mod", 1);
-	vprof_write_group(m.f, "Physics", 32768);
-	vprof_write_group(m.f, "Mod", 2);
-	vprof_write_group(m.f, "Other", 4);
-	vprof_write_node(m.f, 0, "a", 31, 1);
-	vprof_write_node(m.f, 0, "b", 32, 2);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_group(&m.out, "Mod", 1);
+	vprof_write_group(&m.out, "Physics", 32768);
+	vprof_write_group(&m.out, "Mod", 2);
+	vprof_write_group(&m.out, "Other", 4);
+	vprof_write_node(&m.out, 0, "a", 31, 1);
+	vprof_write_node(&m.out, 0, "b", 32, 2);
 	made_frame(&m, 3, 1, 1);
 	made_end(&m);
 	open_made(&m, VPROF_SHORT_LONG, &r);
@@ -236,15 +243,15 @@ static void a_child_named_again_has_the_new_id(void **state)
 
 	(void)state;
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_node(m.f, 0, "a", 3, 1);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_node(&m.out, 0, "a", 3, 1);
 	made_frame(&m, 2, 1, 1);
-	vprof_write_frame(m.f, 2);
-	vprof_write_node(m.f, 0, "a", 8, 9);
-	vprof_write_node(m.f, 9, "below", 3, 10);
+	vprof_write_frame(&m.out, 2);
+	vprof_write_node(&m.out, 0, "a", 8, 9);
+	vprof_write_node(&m.out, 9, "below", 3, 10);
 	made_frame(&m, 3, 1, 1);
-	vprof_write_frame(m.f, 3);
-	vprof_write_node(m.f, 1, "orphan", 3, 11);
+	vprof_write_frame(&m.out, 3);
+	vprof_write_node(&m.out, 1, "orphan", 3, 11);
 	made_frame(&m, 4, 1, 1);
 	made_end(&m);
 	open_made(&m, VPROF_SHORT_LONG, &r);
@@ -274,19 +281,19 @@ static void many_nodes_are_told_apart(void **state)
 
 	(void)state;
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
+	vprof_write_frame(&m.out, 1);
 	for (i = 1; i <= PARENTS; i++) {
 		snprintf(name, sizeof(name), "p%d", i);
-		vprof_write_node(m.f, 0, name, 0, i * 1000);
+		vprof_write_node(&m.out, 0, name, 0, i * 1000);
 		for (k = 1; k <= CHILDREN; k++) {
 			snprintf(name, sizeof(name), "c%d", k);
-			vprof_write_node(m.f, i * 1000, name, 0, i * 1000 + k);
+			vprof_write_node(&m.out, i * 1000, name, 0, i * 1000 + k);
 		}
 	}
 	for (i = 1; i <= PARENTS; i++) /* again, with ids of their own */
 		for (k = 1; k <= CHILDREN; k++) {
 			snprintf(name, sizeof(name), "c%d", k);
-			vprof_write_node(m.f, i * 1000, name, 1, -(i * 1000 + k));
+			vprof_write_node(&m.out, i * 1000, name, 1, -(i * 1000 + k));
 		}
 	made_frame(&m, 1 + PARENTS * (1 + CHILDREN), 300, 70000);
 	made_end(&m);
@@ -310,10 +317,10 @@ static void names_are_utf8_or_windows_1252(void **state)
 
 	(void)state;
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_node(m.f, 0, "gr\xc3\xbc\xc3\x9f", 0, 1);
-	vprof_write_node(m.f, 0, "gr\xfc\xdf \x80\x81", 0, 2);
-	vprof_write_node(m.f, 0, "gr\xfc\xdf", 0, 3); /* the first again, in other bytes */
+	vprof_write_frame(&m.out, 1);
+	vprof_write_node(&m.out, 0, "gr\xc3\xbc\xc3\x9f", 0, 1);
+	vprof_write_node(&m.out, 0, "gr\xfc\xdf \x80\x81", 0, 2);
+	vprof_write_node(&m.out, 0, "gr\xfc\xdf", 0, 3); /* the first again, in other bytes */
 	made_frame(&m, 3, 1, 1);
 	made_end(&m);
 	open_made(&m, VPROF_SHORT_LONG, &r);
@@ -336,26 +343,26 @@ static void make_long(struct made *m, unsigned long_bytes, uint32_t units, uint3
 
 	made_begin(m);
 	for (i = 1; i <= 5; i++) {
-		vprof_write_frame(m->f, i);
+		vprof_write_frame(&m->out, i);
 		if (i == 1)
-			vprof_write_node(m->f, 0, "a", 0, 1);
-		vprof_write_timings(m->f);
-		vprof_write_timing(m->f, 1, units);
+			vprof_write_node(&m->out, 0, "a", 0, 1);
+		vprof_write_timings(&m->out);
+		vprof_write_timing(&m->out, 1, units);
 		if (long_bytes == VPROF_LONG_LONG)
 			fwrite(&high, 1, 4, m->f);
-		vprof_write_timing(m->f, 2, 7);
-		vprof_write_frame_end(m->f);
+		vprof_write_timing(&m->out, 2, 7);
+		vprof_write_frame_end(&m->out);
 	}
 	made_end(m);
 }
 
 static unsigned width_of(const struct made *m, bool *ret_told)
 {
-	struct vprof_width width;
+	struct vprof_survey survey;
 
-	assert_int_equal(vprof_find_width((const uint8_t *)m->data, m->bytes, &width), 0);
-	*ret_told = width.told;
-	return width.long_bytes;
+	assert_int_equal(vprof_survey((const uint8_t *)m->data, m->bytes, &survey), 0);
+	*ret_told = survey.told;
+	return survey.long_bytes;
 }
 
 static void the_width_of_long_times_is_found(void **state)
@@ -388,7 +395,7 @@ static void a_recording_that_fits_both_widths_is_of_4(void **state)
 		1, 0xff, 0xff, 9, 0, 0, 0,		  /* the root, 9 units, at 4 ... */
 		0, 0,	 0,    0, 1, 2, 0xff, 1, 0, 3, 0, /* ... and at 8, up to the fourth 0 */
 		1, 0xff, 0xff, 1, 0, 0, 0,    4};
-	struct vprof_width width;
+	struct vprof_survey survey;
 	struct vprof_reader r;
 	struct vprof_frame f;
 	struct made m;
@@ -397,10 +404,10 @@ static void a_recording_that_fits_both_widths_is_of_4(void **state)
 
 	(void)state;
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
+	vprof_write_frame(&m.out, 1);
 	for (; *name <= 'd'; ++*name)
-		vprof_write_node(m.f, 0, name, 0, *name);
-	vprof_write_timings(m.f);
+		vprof_write_node(&m.out, 0, name, 0, *name);
+	vprof_write_timings(&m.out);
 	fwrite(timings, 1, sizeof(timings), m.f);
 	made_end(&m);
 	for (at = VPROF_SHORT_LONG; at <= VPROF_LONG_LONG; at += 4) {
@@ -410,9 +417,10 @@ static void a_recording_that_fits_both_widths_is_of_4(void **state)
 		assert_false(r.faulty);
 		vprof_reader_deinit(&r);
 	}
-	assert_int_equal(vprof_find_width((const uint8_t *)m.data, m.bytes, &width), 0);
-	assert_int_equal(width.long_bytes, 4);
-	assert_false(width.told);
+	assert_int_equal(vprof_survey((const uint8_t *)m.data, m.bytes, &survey), 0);
+	assert_int_equal(survey.long_bytes, 4);
+	assert_false(survey.told);
+	assert_true(survey.ticks_rise);
 	free(m.data);
 }
 
@@ -449,6 +457,29 @@ static void times_of_8_bytes_are_read(void **state)
 	free(m.data);
 }
 
+static void ticks_that_rise_are_told(void **state)
+{
+	static const int32_t ticks[][3] = {
+		{1, 2, 9}, {0, 1, 2}, {5, 5, 6}, {7, 6, 8}, {-3, -2, -1}};
+	struct vprof_survey survey;
+	struct made m;
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(ticks); i++) {
+		made_begin(&m);
+		for (k = 0; k < 3; k++) {
+			vprof_write_frame(&m.out, ticks[i][k]);
+			made_frame(&m, 1, 1, 1);
+		}
+		made_end(&m);
+		assert_int_equal(vprof_survey((const uint8_t *)m.data, m.bytes, &survey), 0);
+		assert_int_equal(survey.frames, 3);
+		assert_int_equal(survey.ticks_rise, i == 0);
+		free(m.data);
+	}
+}
+
 /* ---- Faults ---- */
 
 static void expect_fault(struct made *m, const char *text)
@@ -477,37 +508,37 @@ static void what_cannot_be_is_named(void **state)
 	putc(7, m.f);
 	expect_fault(&m, "a token 7 where a frame");
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
+	vprof_write_frame(&m.out, 1);
 	putc(5, m.f);
 	expect_fault(&m, "a token 5 where a group, a node or timings");
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_timings(m.f);
-	vprof_write_timing(m.f, 1, 1);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_timings(&m.out);
+	vprof_write_timing(&m.out, 1, 1);
 	putc(3, m.f);
 	expect_fault(&m, "a token 3 where a frame's end");
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_node(m.f, 4, "a", 0, 1);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_node(&m.out, 4, "a", 0, 1);
 	expect_fault(&m, "a parent 4 that there is not");
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_node(m.f, 0, "a", 31, 1);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_node(&m.out, 0, "a", 31, 1);
 	expect_fault(&m, "a budget group 31 that there is not");
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_node(m.f, 0, "a", UINT32_MAX, 1);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_node(&m.out, 0, "a", UINT32_MAX, 1);
 	expect_fault(&m, "a budget group -1 that there is not");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
-	vprof_write_group(m.f, long_name, 0);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_group(&m.out, long_name, 0);
 	expect_fault(&m, "longer than 1023 bytes");
 	made_begin(&m);
-	vprof_write_frame(m.f, 1);
+	vprof_write_frame(&m.out, 1);
 	for (i = 0; i <= VPROF_DEPTH_MAX; i++)
-		vprof_write_node(m.f, i, "a", 0, i + 1);
-	expect_fault(&m, "nested deeper than 512");
+		vprof_write_node(&m.out, i, "a", 0, i + 1);
+	expect_fault(&m, "nested deeper than 1024");
 }
 
 static void a_file_without_a_header_is_refused(void **state)
@@ -539,6 +570,7 @@ int main(void)
 		cmocka_unit_test(the_width_of_long_times_is_found),
 		cmocka_unit_test(a_recording_that_fits_both_widths_is_of_4),
 		cmocka_unit_test(times_of_8_bytes_are_read),
+		cmocka_unit_test(ticks_that_rise_are_told),
 		cmocka_unit_test(what_cannot_be_is_named),
 		cmocka_unit_test(a_file_without_a_header_is_refused),
 	};
