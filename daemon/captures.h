@@ -64,16 +64,25 @@ struct capture_order {
 };
 /*
  * Saves while recording goes on. The calling thread does the work (some 100 ms); *ret_session is
- * the capture. -ENOENT: no such session or frames; -ENOSPC, -EROFS, -EIO: nothing was kept and the
- * source is as it was.
+ * the capture. -ENOENT: no such session (of uid; HISTORY_ANY_UID: whosever it is, who then owns the
+ * capture too) or no such frames; -EDQUOT: captures take all that they may; -ENOSPC, -EROFS, -EIO:
+ * nothing was kept and the source is as it was.
  */
 int captures_save(struct captures *captures, const struct capture_order *order, uint32_t uid,
 		  uint64_t *ret_session);
 
-/* Adopts a file that capture_file_finish made in captures_directory() under name. */
+/*
+ * Adopts a file that capture_file_finish made in captures_directory() under name: lists it, or
+ * removes it when that fails (-EDQUOT, -ENOSPC, -errno). Of capture: kind, uid (its owner), name,
+ * note, reason_json, source_session, aggregate; session, when it is not 0, is an id of
+ * captures_next_id that the file's rows have already, which saves rewriting them.
+ */
 int captures_adopt(struct captures *captures, const struct capture *capture, const char *name,
 		   uint64_t *ret_session);
+/* Makes the directory, so that files can be made in it. */
+int captures_prepare(struct captures *captures);
 const char *captures_directory(const struct captures *captures);
+uint64_t captures_next_id(struct captures *captures);
 
 /*
  * Takes in an uploaded .fprof from an open file: checked whole (format, schema version, checksums,
@@ -84,8 +93,13 @@ int captures_upload(struct captures *captures, int fd, const char *name, uint32_
 		    uint64_t *ret_session, char *why);
 
 /* A reader of a capture's file, for history_*: *ret_history is the caller's to history_close. In
- * it the session has the capture's id. */
+ * it the session has the capture's id. -ENOENT: no such capture of uid; -EBADMSG: its file is
+ * damaged (said in the log); -errno. */
 int captures_open(struct captures *captures, uint64_t session, uint32_t uid,
 		  struct history **ret_history);
+/* The same, of some that are kept open: it goes back with captures_put. */
+int captures_take(struct captures *captures, uint64_t session, uint32_t uid,
+		  struct history **ret_history);
+void captures_put(struct captures *captures, uint64_t session, struct history *history);
 
 #endif

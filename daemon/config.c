@@ -331,6 +331,7 @@ static void set_defaults(struct config *config)
 		.sample_ms = 1000,
 		.max_sessions = 64,
 		.memory_mib = 1024,
+		.captures_mib = 2048,
 	};
 }
 

@@ -29,6 +29,7 @@ struct config {
 	unsigned sample_ms;	      /* 1000: between samples of a game; 0..60000, 0: off */
 	unsigned max_sessions;	      /* 64 live at once; 1..1024 */
 	unsigned memory_mib;	      /* 1024: largest session memory accepted; 1..65536 */
+	unsigned captures_mib;	      /* 2048 of all captures together; 16..1048576 */
 	bool verbose;
 };
 

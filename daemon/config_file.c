@@ -30,6 +30,7 @@ static const struct number_key {
 	{"sample_ms", offsetof(struct config, sample_ms), 0, 60000, false},
 	{"max_sessions", offsetof(struct config, max_sessions), 1, 1024, false},
 	{"memory_mib", offsetof(struct config, memory_mib), 1, 65536, false},
+	{"captures_mib", offsetof(struct config, captures_mib), 16, 1048576, false},
 };
 
 static const struct path_key {

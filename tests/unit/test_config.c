@@ -142,6 +142,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.max_counters, 4096);
 	assert_int_equal(config.max_sessions, 64);
 	assert_int_equal(config.memory_mib, 1024);
+	assert_int_equal(config.captures_mib, 2048);
 	snprintf(path, sizeof(path), "%s/fprofd", shm_dir);
 	assert_string_equal(config.runtime_dir, path);
 	snprintf(path, sizeof(path), "%s/fprofd/fprofd.sock", shm_dir);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What is saved reads like what it was saved from, whatever becomes of that. */
+#include "captures_fixture.h"
+
+static int setup(void **state)
+{
+	*state = world_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_free(*state);
+	return 0;
+}
+
+static void a_range_reads_as_in_the_history(void **state)
+{
+	struct world *w = *state;
+	struct history_session s;
+	struct history *h;
+	uint64_t id;
+
+	add_rich(w, 60);
+	id = save(w, 11, 40);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_same_frames(w->f.history, 1, h, id, 11, 40);
+	assert_int_equal(history_session(h, id, 1001, &s), 0);
+	assert_int_equal(s.first_frame, 11);
+	assert_int_equal(s.last_frame, 40);
+	assert_int_equal(s.first_retained, 11);
+	assert_int_equal(s.update.overwritten, 100);
+	assert_int_equal(s.update.discarded[DISCARD_QUOTA], 10);
+	assert_int_equal(s.update.state, SESSION_ENDED);
+	assert_string_equal(s.infos.at[0].value, "köln");
+	history_session_deinit(&s);
+	history_close(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_range_reads_as_in_the_history, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
