@@ -56,10 +56,13 @@ HOOK_OBJ   := $(HOOK_SRC:%.c=$(B)/pic/%.o)
 SHM_OBJ    := $(SHM_SRC:%.c=$(B)/%.o)
 TOOL_OBJ   := $(TOOL_SRC:%.c=$(B)/%.o)
 DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/%.o) $(B)/daemon/assets.o
+# The loadable extension: what decodes chunks, without the rest of the daemon.
+SQLITE_SRC := $(wildcard daemon/vtab*.c daemon/extension/*.c) $(addprefix daemon/,chunk.c chunk_build.c json.c util.c)
+SQLITE_OBJ := $(SQLITE_SRC:%.c=$(B)/extension/%.o) $(SHM_SRC:%.c=$(B)/pic/%.o)
 DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
 UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
 
-all: $(B)/fprofd $(B)/fprof $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/game
+all: $(B)/fprofd $(B)/fprof $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/fprof_sqlite.so $(B)/game
 
 $(B)/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
@@ -108,6 +111,17 @@ $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)
 	$(Q)$(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(CWARN) $(SAN) -o $@ $< \
 		-L$(B) -lfprof -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -lm -lpthread
+
+# SQLite hands a loadable extension its functions: nothing is linked for them.
+$(B)/extension/%.o: %.c Makefile | packages
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(COMPILE) -DFPROF_EXTENSION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+$(B)/fprof_sqlite.so: $(SQLITE_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,fprof_sqlite.so -o $@ $^ $(LDFLAGS) \
+		-Wl,--as-needed $(shell pkg-config --libs liblz4) -lm
 
 # The web page, the API description and the schema travel inside the daemon.
 $(B)/daemon/assets.o: $(WEB_SRC) docs/openapi.yaml schema.sql tools/embed.sh Makefile | packages
@@ -184,7 +198,8 @@ clean:
 	rm -rf $(B)
 
 help:
-	@echo 'make            build into $(B)/: fprofd, fprof, libfprof.so, libfprof.a, libfprof-preload.so, game'
+	@echo 'make            build into $(B)/: fprofd, fprof, libfprof.so, libfprof.a, libfprof-preload.so,'
+	@echo '                fprof_sqlite.so, game'
 	@echo 'make run        install what is missing, build, record two games, print the addresses; Ctrl-C ends it'
 	@echo '                (RUN_ONCE=1: end after printing)'
 	@echo 'make check      install what the tests need, run all of them (TESTS=pattern: only those)'

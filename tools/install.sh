@@ -37,6 +37,7 @@ fill() { # source target
 put 755 "$B/fprofd" "$BINDIR/fprofd"
 put 755 "$B/fprof" "$BINDIR/fprof"
 put 755 "$B/libfprof-preload.so" "$LIBDIR/libfprof-preload.so"
+put 755 "$B/fprof_sqlite.so" "$LIBDIR/fprof/fprof_sqlite.so"
 put 755 "$B/libfprof.so" "$LIBDIR/libfprof.so.$VERSION"
 link "libfprof.so.$VERSION" "$LIBDIR/libfprof.so.$ABI"
 link "libfprof.so.$ABI" "$LIBDIR/libfprof.so"
@@ -75,7 +76,7 @@ elif [ "$action" = install ]; then
 			"$SYSCONFDIR/fprofd/fprofd.conf is one to copy"
 fi
 if [ "$action" = uninstall ]; then
-	for dir in "$INCLUDEDIR/fprof" "$LIBDIR/cmake/fprof" "$DOCDIR"; do
+	for dir in "$INCLUDEDIR/fprof" "$LIBDIR/fprof" "$LIBDIR/cmake/fprof" "$DOCDIR"; do
 		rmdir "$DESTDIR$dir" 2>/dev/null || true
 	done
 fi
