@@ -82,7 +82,11 @@ CREATE TABLE session_totals (
 	threads_seen            INTEGER NOT NULL DEFAULT 0,
 	next_track              INTEGER NOT NULL DEFAULT 1,
 	chunk_bytes             INTEGER NOT NULL DEFAULT 0, -- compressed
-	evicted_before_ticks    INTEGER                     -- events before it may be gone; NULL: none are
+	evicted_before_ticks    INTEGER,                    -- events before it may be gone; NULL: none are
+	-- What was ordered of it:
+	recording               INTEGER NOT NULL DEFAULT 1, -- 0 stopped, 1 recording, 2 frozen
+	recording_in_force      INTEGER NOT NULL DEFAULT 1, -- ... as the game has taken it over
+	detail                  TEXT                        -- JSON: levels by path, masked categories; NULL: none
 ) STRICT;
 
 -- The memories that a process registered; lane tells them apart within the session.

@@ -70,6 +70,7 @@ void link_init(struct link *link)
 	if (name)
 		strncpy(link->name, name, sizeof(link->name) - 1);
 	link->gate = FPROF_LEVELS;
+	link->ordered = FPROF_STATE_RECORDING;
 	/* Until the first look others record already: what they wrote would be missing without a
 	 * count. */
 	link->recording = 1;
@@ -162,7 +163,7 @@ static int connect_any(struct session *s)
 			return -EBADF;
 		fd = connect_to(link->paths[i]);
 		if (fd == -EAGAIN)
-			link->recording = 1;
+			link->recording = link->ordered == FPROF_STATE_RECORDING;
 	}
 	link->rounds++;
 	return fd;
@@ -190,8 +191,8 @@ static void link_connect(struct session *s, uint64_t now)
 	}
 	s->link.connects++;
 	s->link.state = LINK_PENDING;
-	/* A stop that was ordered before is for the new daemon to repeat. */
-	s->link.recording = 1;
+	/* A stop that was ordered before holds until the new daemon says otherwise. */
+	s->link.recording = s->link.ordered == FPROF_STATE_RECORDING;
 }
 
 /* The first descriptor of a message, -1: none. Closes all others. */
@@ -283,8 +284,8 @@ static void control_read(struct link *link)
 
 	link->generation = FPROF_LOAD_ACQUIRE(&c->generation);
 	__atomic_store_n(&link->gate, FPROF_LOAD_RELAXED(&c->gate), __ATOMIC_SEQ_CST);
-	__atomic_store_n(&link->recording,
-			 FPROF_LOAD_RELAXED(&c->record_state) == FPROF_STATE_RECORDING,
+	link->ordered = FPROF_LOAD_RELAXED(&c->record_state);
+	__atomic_store_n(&link->recording, link->ordered == FPROF_STATE_RECORDING,
 			 __ATOMIC_SEQ_CST);
 }
 
@@ -328,7 +329,7 @@ static bool link_pending(struct session *s, uint64_t now)
 	s->link.beat = FPROF_LOAD_RELAXED(&control->heartbeat);
 	s->link.beat_ns = now;
 	s->link.check_ns = now + NS_PER_S;
-	control_read(&s->link);
+	s->link.generation = 0;
 	FPROF_STORE_RELAXED(&s->announce, 1u);
 	note(NOTE_INFO, "fprofd is connected", NULL, 0);
 	return true;
@@ -346,10 +347,11 @@ static bool hung_up(const struct session *s)
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-static bool link_up(struct session *s, uint64_t now)
+static bool link_up(struct session *s, uint64_t now, bool boundary)
 {
 	struct link *link = &s->link;
-	bool changed = FPROF_LOAD_ACQUIRE(&link->control->generation) != link->generation;
+	bool changed =
+		boundary && FPROF_LOAD_ACQUIRE(&link->control->generation) != link->generation;
 	uint64_t beat;
 
 	if (changed)
@@ -368,7 +370,7 @@ static bool link_up(struct session *s, uint64_t now)
 	return changed;
 }
 
-bool link_poll(struct session *s, uint64_t now)
+bool link_poll(struct session *s, uint64_t now, bool boundary)
 {
 	bool changed = false;
 
@@ -380,8 +382,8 @@ bool link_poll(struct session *s, uint64_t now)
 	}
 	if (s->link.state == LINK_PENDING)
 		changed |= link_pending(s, now);
-	else if (s->link.state == LINK_UP)
-		changed |= link_up(s, now);
+	if (s->link.state == LINK_UP)
+		changed |= link_up(s, now, boundary);
 	if (FPROF_LOAD_RELAXED(&s->link.bye))
 		link_bye(s);
 	return changed;

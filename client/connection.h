@@ -24,8 +24,9 @@ struct link {
 	uint32_t busy;	     /* a try-lock around all below */
 	uint32_t state;	     /* enum link_state */
 	uint32_t recording;  /* what the link says: record? */
+	uint32_t ordered;    /* enum fprof_record_state, by the daemon that was last there */
 	uint32_t gate;	     /* zones with level < gate */
-	uint32_t generation; /* of the control page, as last taken over */
+	uint32_t generation; /* of the control page, as last taken over; 0: never */
 	uint32_t bye;	     /* say goodbye and stop */
 	uint32_t waits;	     /* `fprof run`: a daemon is to come, record until then */
 	uint64_t connects;
@@ -41,8 +42,9 @@ struct link {
 
 /* Takes the environment over. Records at once where `fprof run` asks for it. */
 void link_init(struct link *link);
-/* One look. Returns whether recording, gate or state may have changed. Caller holds link->busy. */
-bool link_poll(struct session *s, uint64_t now_ns);
+/* One look; at a boundary the daemon's orders are taken over. Returns whether recording, gate or
+ * state may have changed. Caller holds link->busy. */
+bool link_poll(struct session *s, uint64_t now_ns, bool boundary);
 /* Says goodbye. Caller holds link->busy. */
 void link_bye(struct session *s);
 

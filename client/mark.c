@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Frame marks: the places where the library looks around, and where what changed takes effect.
+ * Frame marks: the places where the library looks around, and where what the daemon orders takes
+ * effect: at those of the main stream by its owner, or at any while that has none.
  *
- * The mark that ends the last recorded frame is written before the gates close; the one that
- * precedes the first recorded frame is written after they open. Marks are counted whether or not
+ * A mark at which recording begins or ceases stands behind a RECORD word that says so; it is
+ * written while either side of it is recorded. Marks are counted whether or not
  * they are recorded, so a frame has the same number for the game and for the daemon.
  *
  * A stream belongs to the first thread, or fiber, that marks it (the main one: for each origin
@@ -37,18 +38,44 @@ static uint64_t mark_flags(const struct session *s, const struct mark *m)
 		       : 0;
 }
 
-static void mark_put(struct session *s, const struct mark *m)
+static void mark_put(struct session *s, const struct mark *m, uint64_t flags, bool boundary)
 {
-	uint64_t flags = mark_flags(s, m);
 	unsigned count = flags ? 5 : 4;
 	uint64_t words[5] = {FPROF_EXT_TOP(FPROF_EXT_MARK, count),
 			     m->stream | (uint64_t)m->origin << 32, m->count, m->number, flags};
-	struct fprof_writer *w = thread_hold_recording(s);
+	/* the last one is written when the gates are closed already */
+	struct fprof_writer *w =
+		FPROF_LOAD_RELAXED(&s->recording) ? thread_hold_recording(s) : thread_hold(s);
 
 	if (!w)
 		return;
+	if (boundary)
+		thread_tell(s, w, true);
 	thread_put(s, w, words, count);
 	thread_release(w);
+}
+
+/* From one state in which nothing is recorded to another. */
+static void tell_alone(struct session *s)
+{
+	struct fprof_writer *w;
+
+	if (FPROF_LOAD_RELAXED(&s->told) == FPROF_LOAD_RELAXED(&s->link.ordered))
+		return;
+	w = thread_hold(s);
+	if (!w)
+		return;
+	thread_tell(s, w, false);
+	thread_release(w);
+}
+
+/* Do the daemon's orders take effect at m? */
+static bool is_boundary(const struct session *s, const struct mark *m)
+{
+	if (m->stream == 0 && m->own)
+		return true;
+	return !FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_GAME].owner) &&
+	       !FPROF_LOAD_RELAXED(&s->marks[FPROF_ORIGIN_HOOK].owner);
 }
 
 static void first_mark(struct session *s)
@@ -62,13 +89,17 @@ static void first_mark(struct session *s)
 static void mark_write(struct session *s, const struct mark *m)
 {
 	bool before = FPROF_LOAD_RELAXED(&s->recording);
+	bool boundary = is_boundary(s, m);
+	uint64_t flags = mark_flags(s, m);
 
-	if (before)
-		mark_put(s, m);
-	session_poll(s);
+	session_poll(s, boundary);
 	first_mark(s);
-	if (!before && FPROF_LOAD_RELAXED(&s->recording))
-		mark_put(s, m);
+	if (!before)
+		flags = mark_flags(s, m);
+	if (before || FPROF_LOAD_RELAXED(&s->recording))
+		mark_put(s, m, flags, boundary);
+	else if (boundary)
+		tell_alone(s);
 	if (m->own)
 		FPROF_STORE_RELAXED(&m->own->breaks, FPROF_LOAD_RELAXED(&s->breaks));
 }

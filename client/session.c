@@ -146,6 +146,7 @@ static int session_new(const struct session *old, struct session **ret_session)
 		marker_inherit(s, old->kin.memory);
 	link_init(&s->link);
 	s->recording = s->link.recording;
+	s->told = FPROF_STATE_RECORDING;
 	FPROF_STORE_RELEASE(&s->head->magic, FPROF_MEMORY_MAGIC);
 	FPROF_STORE_RELEASE(&s->alive, 1u);
 	*ret_session = s;
@@ -190,7 +191,7 @@ static struct session *session_make(struct session *old)
 		session_disown(old);
 	errno = error;
 	session_gates(made);
-	session_poll(made);
+	session_poll(made, false);
 	FPROF_STORE_RELAXED(&made->breaks,
 			    0u); /* whoever records from the first look on began so */
 	return made;
@@ -268,16 +269,19 @@ void session_gates(struct session *s)
 		 now.marked != in.marked);
 }
 
-void session_poll(struct session *s)
+void session_poll(struct session *s, bool at_mark)
 {
+	bool boundary = at_mark || !FPROF_LOAD_RELAXED(&s->marked);
 	int error = errno;
 	bool changed;
 
 	if (__atomic_exchange_n(&s->link.busy, 1u, __ATOMIC_ACQUIRE))
 		return;
-	changed = link_poll(s, now_ns());
-	if (changed)
+	changed = link_poll(s, now_ns(), boundary);
+	if (changed) {
+		FPROF_STORE_RELAXED(&s->changed_ticks, fprof_clock_read(s->clock));
 		session_gates(s);
+	}
 	FPROF_STORE_RELEASE(&s->link.busy, 0u);
 	errno = error;
 }

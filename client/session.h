@@ -58,14 +58,16 @@ struct session {
 	uint8_t *strings;
 	uint64_t *rings;
 
-	uint32_t recording; /* may threads write? */
-	uint32_t breaks;    /* how often that changed, its beginning apart */
-	uint32_t closed;    /* what every writer's `closed` is to be */
-	uint32_t paused;    /* fprof_recording(false) */
-	uint32_t marked;    /* the process has marked a frame: gates close when not recording */
-	uint32_t announce;  /* a daemon came: say again what it cannot know */
-	uint32_t serials;   /* threads so far */
-	uint32_t warm;	    /* rings from the first on whose pages are touched */
+	uint32_t recording;	/* may threads write? */
+	uint32_t breaks;	/* how often that changed, its beginning apart */
+	uint32_t closed;	/* what every writer's `closed` is to be */
+	uint32_t paused;	/* fprof_recording(false) */
+	uint32_t marked;	/* the process has marked a frame: gates close when not recording */
+	uint32_t announce;	/* a daemon came: say again what it cannot know */
+	uint32_t serials;	/* threads so far */
+	uint32_t warm;		/* rings from the first on whose pages are touched */
+	uint32_t told;		/* enum fprof_record_state, as the rings last said */
+	uint64_t changed_ticks; /* clock before the gates last followed the control page */
 	struct session_marks marks[SESSION_ORIGINS];
 	struct link link;
 
@@ -94,8 +96,11 @@ static inline void session_refuse(struct session *s, enum fprof_refused kind)
 	FPROF_ADD_RELAXED(&s->head->refused[kind], UINT64_C(1));
 }
 
-/* Looks after the connection; at most the first caller does, others return at once. */
-void session_poll(struct session *s);
+/*
+ * Looks after the connection; at most the first caller does, others return at once. What the
+ * daemon orders is taken over at a boundary: a frame's, or any time in a process without marks.
+ */
+void session_poll(struct session *s, bool at_mark);
 /* Works out s->recording and the gates from the link, the pause and the marks. */
 void session_gates(struct session *s);
 /* Sets w's gate to what it is to be, whoever changes that meanwhile. */

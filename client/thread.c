@@ -280,7 +280,7 @@ static struct fprof_writer *thread_register(struct session *s)
 	writer_introduce(s, w);
 	slots_used_raise(s, (uint32_t)slot + 1);
 	session_gate_writer(s, w);
-	session_poll(s);
+	session_poll(s, false);
 	w->mode = WRITER_IDLE;
 	thread_mode(s, w);
 	end_notify(w);
@@ -362,7 +362,7 @@ uint32_t fprof_writer_next_block_slow(struct fprof_writer *w)
 	fprof_writer_next_block(w, fprof_counter());
 	if (!s || FPROF_LOAD_RELAXED(&s->marked))
 		return 1;
-	session_poll(s);
+	session_poll(s, false);
 	thread_mode(s, w);
 	return w->mode == WRITER_INLINE;
 }
@@ -374,9 +374,11 @@ struct fprof_writer *thread_hold_recording(struct session *s)
 	if (!w)
 		return NULL;
 	if (w->mode == WRITER_IDLE || !FPROF_LOAD_RELAXED(&s->recording) || look_due(s, w)) {
-		session_poll(s);
+		session_poll(s, false);
 		thread_mode(s, w);
 	}
+	if (!FPROF_LOAD_RELAXED(&s->marked))
+		thread_tell(s, w, false);
 	if (w->mode != WRITER_IDLE) {
 		if (FPROF_UNLIKELY(FPROF_LOAD_RELAXED(&s->announce)))
 			known_announce(s, w);
@@ -384,6 +386,22 @@ struct fprof_writer *thread_hold_recording(struct session *s)
 	}
 	thread_release(w);
 	return NULL;
+}
+
+bool thread_tell(struct session *s, struct fprof_writer *w, bool before_mark)
+{
+	uint32_t told = FPROF_LOAD_RELAXED(&s->told);
+	uint32_t ordered = FPROF_LOAD_RELAXED(&s->link.ordered);
+	uint64_t words[3] = {FPROF_EXT_TOP(FPROF_EXT_RECORD, 3),
+			     ordered | (before_mark ? FPROF_RECORD_AT_MARK : 0),
+			     FPROF_LOAD_RELAXED(&s->changed_ticks)};
+
+	if (FPROF_LIKELY(told == ordered) ||
+	    !__atomic_compare_exchange_n(&s->told, &told, ordered, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return false;
+	thread_put(s, w, words, 3);
+	return true;
 }
 
 void thread_put(struct session *s, struct fprof_writer *w, uint64_t *words, unsigned count)

@@ -38,6 +38,12 @@ void thread_owns_stream(uint32_t stream);
 /* What w is to be in, as the session stands. Caller holds w. */
 void thread_mode(struct session *s, struct fprof_writer *w);
 
+/*
+ * Says in w's ring that the session begins or ceases to record, unless that was said. before_mark:
+ * the caller writes a mark next, which is the boundary. True: it was said now. Caller holds w.
+ */
+bool thread_tell(struct session *s, struct fprof_writer *w, bool before_mark);
+
 /* Writes an event with the time now; words[0] is its top. Caller holds w. */
 void thread_put(struct session *s, struct fprof_writer *w, uint64_t *words, unsigned count);
 

@@ -46,6 +46,7 @@ void session_update_row_deinit(struct session_update_row *row)
 {
 	free(row->end_reason);
 	free(row->fault);
+	free(row->detail);
 }
 
 void marker_row_deinit(struct marker_row *row)
@@ -126,7 +127,8 @@ static uint64_t weigh_others(const struct batch *b, struct batch_weighed *w)
 		bytes += b->ledgers.at[w->ledgers].stack_bytes;
 	for (; w->updates < b->updates.count; w->updates++)
 		bytes += text_bytes(b->updates.at[w->updates].end_reason) +
-			 text_bytes(b->updates.at[w->updates].fault);
+			 text_bytes(b->updates.at[w->updates].fault) +
+			 text_bytes(b->updates.at[w->updates].detail);
 	return bytes;
 }
 

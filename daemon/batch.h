@@ -102,6 +102,7 @@ struct session_update_row {
 	char *fault;			 /* NULL, or why recording of this session was given up */
 	uint32_t record;		 /* enum fprof_record_state, as ordered */
 	uint32_t record_in_force;	 /* ... as the game has taken it over */
+	char *detail;			 /* JSON of what was ordered of it; NULL: as before */
 	bool record_news;		 /* one of them, or the detail, has changed with this row */
 };
 

@@ -30,6 +30,7 @@ struct config {
 	unsigned max_sessions;	      /* 64 live at once; 1..1024 */
 	unsigned memory_mib;	      /* 1024: largest session memory accepted; 1..65536 */
 	unsigned captures_mib;	      /* 2048 of all captures together; 16..1048576 */
+	bool on_demand;		      /* record only what a consumer holds */
 	bool verbose;
 };
 

@@ -73,6 +73,15 @@ static int set_number(struct config *config, const struct number_key *key, const
 	return 0;
 }
 
+static int set_flag(bool *member, const char *key, const char *value,
+		    const struct config_where *where)
+{
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return bad_value(where, key, value, "yes or no");
+	*member = strcmp(value, "yes") == 0;
+	return 0;
+}
+
 static int set_string(char **member, const char *value)
 {
 	char *copy = strdup(value);
@@ -141,6 +150,8 @@ int config_set(struct config *config, const char *key, const char *value,
 			return set_path(config, &path_keys[i], value, where);
 	if (strcmp(key, "http") == 0)
 		return set_http(config, value, where);
+	if (strcmp(key, "on_demand") == 0)
+		return set_flag(&config->on_demand, key, value, where);
 	return -ENOENT;
 }
 

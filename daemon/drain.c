@@ -36,7 +36,13 @@
 #define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
 #define LAST_SWEEPS   64u		 /* at the end, while a session is behind */
 
-enum command_kind { COMMAND_OPEN, COMMAND_MEMORY, COMMAND_BYE, COMMAND_GONE };
+enum command_kind {
+	COMMAND_OPEN,
+	COMMAND_MEMORY,
+	COMMAND_BYE,
+	COMMAND_GONE,
+	COMMAND_CLEAR,
+};
 
 struct command {
 	struct command *next;
@@ -53,7 +59,9 @@ struct command {
 struct drain {
 	/* immutable */
 	struct store *store;
+	struct control_set *controls;
 	uint32_t max_counters;
+	struct sampler *sampler; /* NULL: none */
 	pthread_t thread;
 	/* under the mutex */
 	pthread_mutex_t mutex;
@@ -63,6 +71,7 @@ struct drain {
 	struct drain_health health;
 	/* the thread's */
 	VEC(struct live *) sessions;
+	VEC(struct session_row) opened; /* since the last commit; without strings */
 	struct batch *batch;
 	struct clock_watch clock;
 	uint64_t pace_ns, committed_ns, queued_bytes;
@@ -90,10 +99,7 @@ static void command_free(struct command *c)
 	if (!c)
 		return;
 	row_free(c->row);
-	if (c->control) {
-		control_deinit(c->control);
-		free(c->control);
-	}
+	control_free(c->control);
 	store_resume_free(c->resume);
 	memory_free(c->memory);
 	free(c->reason);
@@ -114,14 +120,18 @@ static bool batch_is_empty(const struct batch *b)
 	return b->sessions.count + b->memories.count + b->markers.count + b->tracks.count +
 		       b->streams.count + b->infos.count + b->chunks.count + b->gaps.count +
 		       b->frames.count + b->frame_counters.count + b->gpu_spans.count +
-		       b->frame_gpus.count + b->ledgers.count + b->updates.count ==
+		       b->frame_gpus.count + b->ledgers.count + b->updates.count +
+		       b->clears.count ==
 	       0;
 }
 
 /* A session that could not be set up is told to the reader of the database. */
 static void put_fault(struct drain *d, uint64_t session, int error)
 {
-	struct session_update_row row = {.id = session, .end_ns = -1};
+	struct session_update_row row = {.id = session,
+					 .end_ns = -1,
+					 .record = FPROF_STATE_RECORDING,
+					 .record_in_force = FPROF_STATE_RECORDING};
 
 	log_error("session %llu: cannot record: %s", (unsigned long long)session, strerror(-error));
 	row.fault = strdup(strerror(-error));
@@ -129,8 +139,19 @@ static void put_fault(struct drain *d, uint64_t session, int error)
 		free(row.fault);
 }
 
+/* The sampler's rows come after the session's. */
+static void tell_sampler(struct drain *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->opened.count && d->sampler; i++)
+		sampler_add(d->sampler, &d->opened.at[i]);
+	d->opened.count = 0;
+}
+
 static void run_open(struct drain *d, struct command *c)
 {
+	struct session_row numbers = *c->row;
 	struct live *s = NULL;
 	int r = VEC_RESERVE(&d->sessions, 1);
 	bool resumed = c->resume;
@@ -144,11 +165,17 @@ static void run_open(struct drain *d, struct command *c)
 	}
 	if (r == 0)
 		d->sessions.at[d->sessions.count++] = s;
+	if (s)
+		s->controls = d->controls;
 	if (!resumed && d->batch->sessions.count < d->batch->sessions.capacity) {
 		d->batch->sessions.at[d->batch->sessions.count++] = *c->row;
 		free(c->row);
 		c->row = NULL;
 	}
+	numbers.boot_id = numbers.name = numbers.exe = numbers.build_id = numbers.facts_json = NULL;
+	if (r == 0 && VEC_PUSH(&d->opened, numbers) < 0)
+		log_warning("session %llu: out of memory: it is not sampled",
+			    (unsigned long long)c->session);
 	if (r < 0)
 		put_fault(d, c->session, r);
 	d->pace_ns = PACE_MIN_NS;
@@ -179,8 +206,10 @@ static void commit(struct drain *d)
 	d->committed_ns = clock_ns(CLOCK_MONOTONIC);
 	for (i = 0; i < d->sessions.count; i++)
 		live_flush(d->sessions.at[i]);
-	if (batch_is_empty(d->batch))
+	if (batch_is_empty(d->batch)) {
+		tell_sampler(d);
 		return;
+	}
 	next = batch_new();
 	if (!next) {
 		log_error("out of memory: a commit is put off");
@@ -188,6 +217,7 @@ static void commit(struct drain *d)
 	}
 	d->queued_bytes = store_submit(d->store, d->batch);
 	d->batch = next;
+	tell_sampler(d);
 	for (i = 0; i < d->sessions.count; i++)
 		d->sessions.at[i]->batch = next;
 }
@@ -233,9 +263,29 @@ static void end_session(struct drain *d, size_t i)
 {
 	struct live *s = d->sessions.at[i];
 
+	if (d->sampler)
+		sampler_remove(d->sampler, s->id);
 	live_end(s, s->crashed ? SESSION_CRASHED : SESSION_ENDED);
 	d->sessions.at[i] = d->sessions.at[--d->sessions.count];
 	live_free(s);
+	commit(d);
+}
+
+/*
+ * What was recorded so far is in the rows before the one that clears it, or in those of earlier
+ * batches.
+ */
+static void run_clear(struct drain *d, struct command *c)
+{
+	size_t i = find(d, c->session);
+
+	if (i == d->sessions.count)
+		return;
+	commit(d);
+	if (live_clear(d->sessions.at[i]) < 0)
+		log_error("session %llu: out of memory: its history is not cleared",
+			  (unsigned long long)c->session);
+	control_set_cleared(d->controls, c->session);
 	commit(d);
 }
 
@@ -251,6 +301,8 @@ static void run_commands(struct drain *d, struct command *c)
 			run_memory(d, c);
 		else if (c->kind == COMMAND_GONE)
 			run_gone(d, c);
+		else if (c->kind == COMMAND_CLEAR)
+			run_clear(d, c);
 		command_free(c);
 	}
 }
@@ -301,6 +353,7 @@ static void sweep_all(struct drain *d)
 
 	if (d->sessions.count == 0)
 		return;
+	control_set_update(d->controls);
 	if (queue_is_full(d)) {
 		for (i = 0; i < d->sessions.count; i++)
 			live_heartbeat(d->sessions.at[i]);
@@ -419,6 +472,9 @@ int drain_new(const struct config *config, struct store *store, struct drain **r
 	d->batch = batch_new();
 	if (!d->batch)
 		goto fail;
+	r = control_set_new(config->on_demand, &d->controls);
+	if (r < 0)
+		goto fail;
 	fprof_clock_measure(kind, MEASURE_NS, &rate);
 	clock_watch_init(&d->clock, kind, &rate);
 	d->now.clock_kind = kind;
@@ -432,6 +488,7 @@ int drain_new(const struct config *config, struct store *store, struct drain **r
 	*ret_drain = d;
 	return 0;
 fail:
+	control_set_free(d->controls);
 	batch_free(d->batch);
 	free(d);
 	return r;
@@ -451,10 +508,17 @@ void drain_free(struct drain *drain)
 	for (i = 0; i < drain->sessions.count; i++)
 		live_free(drain->sessions.at[i]);
 	VEC_FREE(&drain->sessions);
+	VEC_FREE(&drain->opened);
 	batch_free(drain->batch);
+	control_set_free(drain->controls);
 	pthread_cond_destroy(&drain->wake);
 	pthread_mutex_destroy(&drain->mutex);
 	free(drain);
+}
+
+void drain_set_sampler(struct drain *drain, struct sampler *sampler)
+{
+	drain->sampler = sampler;
 }
 
 static int queue(struct drain *d, const struct command *fields)
@@ -487,9 +551,7 @@ int drain_session_open(struct drain *drain, struct session_row *row, struct cont
 
 	if (r < 0) {
 		row_free(row);
-		if (control)
-			control_deinit(control);
-		free(control);
+		control_free(control);
 		store_resume_free(resume);
 	}
 	return r;
@@ -522,6 +584,25 @@ int drain_session_gone(struct drain *drain, uint64_t session, bool crashed, cons
 	if (r < 0)
 		free(c.reason);
 	return r;
+}
+
+struct control_set *drain_controls(struct drain *drain)
+{
+	return drain->controls;
+}
+
+int drain_session_record(struct drain *drain, uint64_t session, enum fprof_record_state state)
+{
+	return control_set_record(drain->controls, session, state);
+}
+
+int drain_session_clear(struct drain *drain, uint64_t session)
+{
+	struct command c = {.kind = COMMAND_CLEAR, .session = session};
+	struct control_view view;
+	int r = control_set_view(drain->controls, session, &view);
+
+	return r < 0 ? r : queue(drain, &c);
 }
 
 void drain_health(struct drain *drain, struct drain_health *ret_health)

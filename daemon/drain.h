@@ -13,7 +13,9 @@
 
 #include "batch.h"
 #include "config.h"
+#include "control_set.h"
 #include "memory.h"
+#include "sampler.h"
 #include "store.h"
 
 #include <stdint.h>
@@ -24,6 +26,9 @@ int drain_new(const struct config *config, struct store *store, struct drain **r
 /* Drains what there is, submits it, stops. NULL is fine. */
 void drain_free(struct drain *drain);
 
+/* Who is told of sessions, once the store has their rows; before any is opened. */
+void drain_set_sampler(struct drain *drain, struct sampler *sampler);
+
 /* All of these queue a command and return; any thread. Ownership of row, control, memory and resume
  * passes to the drain. resume may be NULL. */
 int drain_session_open(struct drain *drain, struct session_row *row, struct control *control,
@@ -33,6 +38,15 @@ int drain_memory_add(struct drain *drain, uint64_t session, struct memory *memor
 int drain_session_bye(struct drain *drain, uint64_t session);
 /* The process is gone: a last sweep, then the session ends. reason: copied. */
 int drain_session_gone(struct drain *drain, uint64_t session, bool crashed, const char *reason);
+
+/* What others may change of live sessions. Lives as long as the drain. */
+struct control_set *drain_controls(struct drain *drain);
+/* Orders a state, which takes effect at the game's next frame boundary: 0, -ENOENT (no such live
+ * session), -EINVAL (a session that is stopped cannot be frozen). Any thread. */
+int drain_session_record(struct drain *drain, uint64_t session, enum fprof_record_state state);
+/* Empties the session's history up to the last frame boundary; names stay. One that was frozen is
+ * stopped afterwards. 0, -ENOENT, -ENOMEM. */
+int drain_session_clear(struct drain *drain, uint64_t session);
 
 struct drain_health {
 	uint32_t sessions;

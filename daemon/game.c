@@ -15,6 +15,7 @@
  */
 #include "game.h"
 
+#include "control_set.h"
 #include "history.h"
 #include "log.h"
 #include "memory.h"
@@ -299,24 +300,32 @@ static int check_memory(const struct games *games, const struct memory *memory,
 	return 0;
 }
 
+/* Since this minor version clients say in their rings when they take an order over. */
+#define MINOR_TELLS 1
+
 /* The control page of a session: the drain owns the page, the game's record a descriptor of it. */
-static int control_pair(uint64_t session, struct control **ret_control, int *ret_fd)
+static int control_pair(struct games *games, const struct session_row *row,
+			const struct store_resume *resume, struct control **ret_control,
+			int *ret_fd)
 {
 	struct control *control = malloc(sizeof(*control));
 	int r;
 
 	if (!control)
 		return -ENOMEM;
-	r = control_new(session, control);
+	r = control_new(row->id, control);
 	if (r < 0) {
 		free(control);
 		return r;
 	}
-	*ret_fd = fcntl(control->fd, F_DUPFD_CLOEXEC, 0);
-	if (*ret_fd < 0) {
-		r = -errno;
-		control_deinit(control);
-		free(control);
+	r = control_set_add(drain_controls(games->drain), control, row->id, row->uid,
+			    row->abi_minor >= MINOR_TELLS, resume ? &resume->last : NULL);
+	if (r == 0) {
+		*ret_fd = fcntl(control->fd, F_DUPFD_CLOEXEC, 0);
+		r = *ret_fd < 0 ? -errno : 0;
+	}
+	if (r < 0) {
+		control_free(control);
 		return r;
 	}
 	*ret_control = control;
@@ -355,7 +364,7 @@ static int session_begin(struct games *games, struct game *game,
 		session_row_resume(row, resume);
 	else
 		row->id = store_next_session_id(games->store);
-	r = control_pair(row->id, &control, &game->control_fd);
+	r = control_pair(games, row, resume, &control, &game->control_fd);
 	if (r < 0) {
 		store_resume_free(resume);
 		session_row_deinit(row);

@@ -12,6 +12,7 @@
  */
 #include "live.h"
 
+#include "control_set.h"
 #include "ledger.h"
 #include "log.h"
 #include "shm/atomic.h"
@@ -44,26 +45,10 @@ static int live_init(struct live *s, const struct session_row *row, uint32_t max
 	if (!s->buf || !s->gpu)
 		return -ENOMEM;
 	r = frames_init(s);
+	record_init(s);
 	if (r == 0 && s->resume)
 		r = ledger_resume(s);
 	return r;
-}
-
-static void control_free(struct control *control)
-{
-	if (!control)
-		return;
-	control_deinit(control);
-	free(control);
-}
-
-static void start_recording(struct control *control)
-{
-	if (!control || !control->page)
-		return;
-	FPROF_STORE_RELAXED(&control->page->record_state, (uint32_t)FPROF_STATE_RECORDING);
-	FPROF_STORE_RELAXED(&control->page->gate, (uint32_t)FPROF_LEVELS);
-	FPROF_STORE_RELEASE(&control->page->generation, control->page->generation + 1);
 }
 
 int live_new(const struct session_row *row, struct control *control, struct store_resume *resume,
@@ -85,7 +70,6 @@ int live_new(const struct session_row *row, struct control *control, struct stor
 		live_free(s);
 		return r;
 	}
-	start_recording(control);
 	*ret_live = s;
 	return 0;
 }
@@ -446,7 +430,8 @@ static int sweep_rings(struct live *s, struct live_sweep *sweep)
 		return r;
 	sweep->behind = st.behind;
 	s->swept_to = st.swept_to;
-	return frames_close(s, st.swept_to);
+	r = record_settle(s, st.swept_to);
+	return r < 0 ? r : frames_close(s, st.swept_to);
 }
 
 /*
@@ -574,6 +559,20 @@ static void fill_update(const struct live *s, struct session_update_row *row)
 				       s->tracks.all.at[i]->end == TIME_OPEN;
 }
 
+/* What is ordered, and what the game has taken over of it. */
+static void fill_record(const struct live *s, struct session_update_row *row)
+{
+	row->record = row->record_in_force = s->record.state;
+	if (s->controls)
+		control_set_fill(s->controls, s->id, row);
+}
+
+static bool record_changed(const struct live *s, const struct session_update_row *row)
+{
+	return s->updated && (row->record != s->last_update.record ||
+			      row->record_in_force != s->last_update.record_in_force);
+}
+
 static char *fault_text(int fault)
 {
 	char text[96];
@@ -585,9 +584,12 @@ static char *fault_text(int fault)
 static int put_update(struct live *s)
 {
 	struct session_update_row row;
+	bool news;
 
 	memset(&row, 0, sizeof(row));
 	fill_update(s, &row);
+	fill_record(s, &row);
+	news = record_changed(s, &row);
 	/* how full the rings were is told with other news, and is none by itself */
 	s->last_update.ring_fill_max_permille = row.ring_fill_max_permille;
 	if (s->updated && !memcmp(&row, &s->last_update, sizeof(row)) && s->fault == 0)
@@ -601,6 +603,7 @@ static int put_update(struct live *s)
 		row.end_reason = strdup(s->end_reason);
 	if (s->fault < 0)
 		row.fault = fault_text(s->fault);
+	row.record_news = news;
 	s->batch->updates.at[s->batch->updates.count++] = row;
 	return 0;
 }
@@ -644,6 +647,13 @@ int live_flush(struct live *s)
 	s->fault = r;
 	r = put_update(s);
 	return s->fault < 0 ? s->fault : r;
+}
+
+int live_clear(struct live *s)
+{
+	struct clear_row row = {.session = s->id, .before = record_clear_point(s)};
+
+	return row.before == INT64_MIN ? 0 : VEC_PUSH(&s->batch->clears, row);
 }
 
 /* What was alive to the end ends with the session. */

@@ -16,6 +16,7 @@
 #include "lane.h"
 #include "marker_table.h"
 #include "memory.h"
+#include "record.h"
 #include "shm/clock_source.h"
 #include "store.h"
 #include "track.h"
@@ -34,9 +35,10 @@ struct live {
 	uint64_t start; /* ticks */
 	enum fprof_clock_kind clock_kind;
 	struct fprof_clock_rate rate;
-	struct control *control;     /* may be NULL */
-	struct store_resume *resume; /* until its memories have come back; may be NULL */
-	struct batch *batch;	     /* where rows go; set by the owner before each call */
+	struct control *control;      /* may be NULL */
+	struct control_set *controls; /* that has it, or NULL */
+	struct store_resume *resume;  /* until its memories have come back; may be NULL */
+	struct batch *batch;	      /* where rows go; set by the owner before each call */
 
 	struct lane *lanes[LIVE_LANES_MAX]; /* NULL: not here (yet again) */
 	uint32_t lane_count;
@@ -47,6 +49,8 @@ struct live {
 	struct counters counters;
 	struct gpu *gpu;
 	int64_t gpu_frame_shift; /* from the marks' sequence to frame numbers */
+
+	struct record record;
 
 	uint64_t repaired[REPAIR_KINDS];
 	struct session_update_row last_update; /* without strings */
@@ -95,6 +99,9 @@ void live_clock_step(struct live *s, uint64_t from, uint64_t to);
 
 /* Chunks, GPU rows, ledgers and the update: the batch is whole and consistent afterwards. */
 int live_flush(struct live *s);
+
+/* A row that clears what was recorded up to the last frame boundary. 0 or -ENOMEM. */
+int live_clear(struct live *s);
 
 /* The process is gone and swept (s->end_reason says how): what is open stays so in the last chunks'
  * state. */

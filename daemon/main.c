@@ -94,6 +94,7 @@ static void say_unchangeable(const struct config *old, const struct config *new)
 		{"history_mib", old->history_mib != new->history_mib},
 		{"history_session_mib", old->history_session_mib != new->history_session_mib},
 		{"max_counters", old->max_counters != new->max_counters},
+		{"on_demand", old->on_demand != new->on_demand},
 		{"sample_ms", old->sample_ms != new->sample_ms},
 	};
 	size_t i;

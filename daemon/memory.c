@@ -141,6 +141,7 @@ int control_new(uint64_t session_id, struct control *ret_control)
 		munmap(page, FPROF_CONTROL_BYTES);
 		return r;
 	}
+	ret_control->set = NULL;
 	ret_control->page = page;
 	ret_control->fd = util_take_fd(&fd);
 	return 0;

@@ -27,8 +27,11 @@ struct memory {
 int memory_open(int fd, uint64_t max_bytes, struct memory **ret_memory, const char **ret_why);
 void memory_free(struct memory *memory); /* NULL is fine */
 
+struct control_set;
+
 /* A control page: sealed memfd, mapped read-write here. */
 struct control {
+	struct control_set *set; /* that it was added to, or NULL: see control_free */
 	struct fprof_control *page;
 	int fd; /* to be sent to clients (they map it read-only; seals allow no writable mapping
 		   after FUTURE_WRITE) */

@@ -2,6 +2,8 @@
 /* Each function reads the columns of its ROWS_ list in that order. No state; any thread. */
 #include "rows.h"
 
+#include "shm/layout.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -38,6 +40,11 @@ static void read_counts(struct sql_row *r, uint64_t *counts, size_t count)
 		counts[i] = row_uint(r);
 }
 
+static uint32_t record_state(uint32_t state)
+{
+	return state <= FPROF_STATE_FROZEN ? state : FPROF_STATE_STOPPED;
+}
+
 void rows_update(struct sql_row *r, struct session_update_row *ret)
 {
 	ret->id = row_uint(r);
@@ -57,6 +64,9 @@ void rows_update(struct sql_row *r, struct session_update_row *ret)
 	read_counts(r, ret->refused, 8);
 	ret->ring_fill_max_permille = row_u32(r);
 	ret->fault = row_text(r);
+	ret->record = record_state(row_u32(r));
+	ret->record_in_force = record_state(row_u32(r));
+	ret->detail = row_text(r);
 }
 
 void rows_marker(struct sql_row *r, struct marker_row *ret)

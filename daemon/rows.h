@@ -26,7 +26,7 @@ void rows_session(struct sql_row *r, struct session_row *ret);
 	"t.gpu_missing, "                                                                        \
 	"t.refused_threads, t.refused_markers, t.refused_names, t.refused_truncated, "           \
 	"t.refused_events, t.refused_arguments, t.refused_6, t.refused_7, "                      \
-	"t.ring_fill_permille, t.fault"
+	"t.ring_fill_permille, t.fault, t.recording, t.recording_in_force, t.detail"
 void rows_update(struct sql_row *r, struct session_update_row *ret);
 
 #define ROWS_MARKER \

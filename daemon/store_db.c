@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 6
+#define SCHEMA_VERSION 7
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -96,6 +96,9 @@ static const struct schema_step schema_steps[] = {
 	{4, aggregates},
 	{5, captures},
 	{6, samples},
+	{7, "ALTER TABLE session_totals ADD COLUMN recording INTEGER NOT NULL DEFAULT 1;"
+	    "ALTER TABLE session_totals ADD COLUMN recording_in_force INTEGER NOT NULL DEFAULT 1;"
+	    "ALTER TABLE session_totals ADD COLUMN detail TEXT"},
 };
 
 struct schema schema_current(void)

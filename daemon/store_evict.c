@@ -342,6 +342,35 @@ static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t fr
 	return evict_before(e, s, t0, totals);
 }
 
+/* Rows of frames that have no events any more. */
+static int clear_frame_rows(struct evictor *e, const struct stored_session *s)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < s->streams.count && r == 0; i++) {
+		int64_t last = (int64_t)s->streams.at[i].events_from - 1;
+		int64_t id = (int64_t)s->id, stream = s->streams.at[i].stream;
+
+		r = run_ints(e, ST_FRAMES_DELETE, (int64_t[]){id, stream, last}, 3);
+		if (r == 0 && stream == 0)
+			r = run_ints(e, ST_GPUS_DELETE, (int64_t[]){id, last}, 2);
+	}
+	return r;
+}
+
+int evictor_clear(struct evictor *evictor, uint64_t session, int64_t before,
+		  struct evict_totals *totals)
+{
+	struct stored_session *s = stored_session_find(evictor->sessions, session);
+	int r;
+
+	if (!s)
+		return 0;
+	r = evict_before(evictor, s, before, totals);
+	return r < 0 ? r : clear_frame_rows(evictor, s);
+}
+
 /* Kept chunks go when nothing else is left. Returns 1 when there were any, 0, -errno. */
 static int evict_kept(struct evictor *e, struct stored_session *s, struct evict_totals *totals)
 {

@@ -36,6 +36,10 @@ struct evict_totals {
  * of the largest session. */
 int evictor_make_room(struct evictor *evictor, const struct evict_limits *limits, uint64_t incoming,
 		      struct evict_totals *totals);
+/* A session's history up to before (ticks) goes: events, and frames that ended by then. Names
+ * stay. */
+int evictor_clear(struct evictor *evictor, uint64_t session, int64_t before,
+		  struct evict_totals *totals);
 /* What the touched sessions hold beyond their frames and bytes, and ended sessions beyond their
  * number. */
 int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,

@@ -318,10 +318,15 @@ static int write_all(struct store_history *h, const struct batch *first, const s
 {
 	struct evict_limits limits = limits_of(h);
 	const struct batch *b;
+	size_t i;
 	int r = evictor_make_room(h->evictor, &limits, expected_bytes(h, first, end), evicted);
 
-	for (b = first; b != end && r == 0; b = b->next)
+	for (b = first; b != end && r == 0; b = b->next) {
 		r = row_writer_batch(h->writer, b, written);
+		for (i = 0; i < b->clears.count && r == 0; i++)
+			r = evictor_clear(h->evictor, b->clears.at[i].session,
+					  b->clears.at[i].before, evicted);
+	}
 	if (r == 0)
 		r = evictor_trim(h->evictor, &limits, evicted);
 	if (r == 0)

@@ -58,7 +58,8 @@ static const char *const texts[STATEMENTS] = {
 		"clock_steps=?, heads_backwards=?, gpu_missing=?, refused_threads=?, "
 		"refused_markers=?, "
 		"refused_names=?, refused_truncated=?, refused_events=?, refused_arguments=?, "
-		"refused_6=?, refused_7=?, ring_fill_permille=?, fault=? WHERE session=?",
+		"refused_6=?, refused_7=?, ring_fill_permille=?, fault=?, recording=?, "
+		"recording_in_force=?, detail=coalesce(?, detail) WHERE session=?",
 	[ST_TOTALS_OWN] = "UPDATE session_totals SET threads_seen=?, next_track=?, chunk_bytes=?, "
 			  "evicted_before_ticks=? WHERE session=?",
 	[ST_MEMORY] = "INSERT OR REPLACE INTO memories (session, lane, memory_id, origin, bytes) "
@@ -245,6 +246,9 @@ static int write_update(struct row_writer *w, const struct session_update_row *r
 	bind_counts(&b, row->refused, ARRAY_SIZE(row->refused));
 	bind_uint(&b, row->ring_fill_max_permille);
 	bind_text(&b, row->fault);
+	bind_uint(&b, row->record);
+	bind_uint(&b, row->record_in_force);
+	bind_text(&b, row->detail);
 	bind_uint(&b, row->id);
 	return sql_run(&b);
 }

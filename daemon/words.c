@@ -188,6 +188,10 @@ static int take_fast(struct live *s, struct ring *ring, const uint64_t *words, s
 	if (!part || !part->open || part->over > 0 || !part->stack || ring->base < ring->floor ||
 	    part->b.last > ring->base || chunk_build_bytes(&part->b) >= CHUNK_BYTES_MAX)
 		return 0;
+	if (s->record.off_from > ring->base)
+		stop = MIN(stop, s->record.off_from);
+	else if (s->record.off_to > ring->base || part->stops != s->record.stops)
+		return 0;
 	/* a part that has few events gets little room */
 	count = MIN(count, (size_t)MAX(part->b.events, FAST_EVENTS_MIN));
 	r = chunk_build_room(&part->b, count, count * PAYLOAD_NEXT);
@@ -314,6 +318,16 @@ static int instant(struct live *s, struct part *part, uint32_t marker, int64_t t
 	return 0;
 }
 
+/* A word while nothing is to be recorded: an end that comes later may be that of a zone that began
+ * now. */
+static void skip_zone(struct part *part, uint32_t kind)
+{
+	if (kind == FPROF_WORD_BEGIN && part->unknown < CHUNK_DEPTH_MAX)
+		part->unknown++;
+	else if (kind == FPROF_WORD_END && part->unknown > 0)
+		part->unknown--;
+}
+
 /* A word of one of the single-word kinds. */
 static int single(struct live *s, struct ring *ring, uint64_t word, int64_t t)
 {
@@ -330,7 +344,11 @@ static int single(struct live *s, struct ring *ring, uint64_t word, int64_t t)
 		return WORDS_DISCARD + DISCARD_QUOTA;
 	marker &= LANE_ID_MASK;
 	r = words_part(s, ring, &part);
-	if (r < 0)
+	if (r == 0)
+		r = record_check(s, part, t);
+	if (r >= WORDS_DISCARD)
+		skip_zone(part, fprof_word_kind(word));
+	if (r != 0)
 		return r;
 	switch (fprof_word_kind(word)) {
 	case FPROF_WORD_BEGIN:

@@ -93,9 +93,15 @@ static int event_mark(struct live *s, struct ring *ring, const struct words_even
 	if (r < 0)
 		return r;
 	mark.track = part->track;
-	r = frames_mark(s, &mark, &st, &verdict);
+	r = mark.marker == 0 && !(mark.flags & FPROF_MARK_FOREIGN)
+		    ? record_before_mark(s, ring, mark.t)
+		    : 0;
+	if (r == 0)
+		r = frames_mark(s, &mark, &st, &verdict);
 	if (r < 0)
 		return r;
+	if (verdict == MARK_OBEYED && st->id == 0)
+		record_marked(s, mark.t);
 	if (verdict == MARK_OBEYED)
 		return put_mark(s, ring, e, st);
 	if (verdict == MARK_NO_ROOM)
@@ -382,8 +388,37 @@ static int event_other(struct live *s, struct ring *ring, const struct words_eve
 	return WORDS_STORED;
 }
 
+/* Is e of a kind that is left out while nothing is to be recorded? Names, facts, fibers, and what
+ * the GPU did for frames that were recorded, are not. */
+static bool is_recorded(const struct words_event *e)
+{
+	uint32_t kind = fprof_word_ext_kind(e->words[0]);
+
+	return kind == FPROF_EXT_COUNTER || kind == FPROF_EXT_MESSAGE || kind == FPROF_EXT_TEXT ||
+	       kind == FPROF_EXT_VALUE;
+}
+
+static int event_record(struct live *s, struct ring *ring, const struct words_event *e)
+{
+	int r = record_word(s, ring, e);
+
+	return r == WORDS_STORED ? event_other(s, ring, e) : r;
+}
+
+static int recorded_event(struct live *s, struct ring *ring, const struct words_event *e)
+{
+	struct part *part;
+	int r = words_part(s, ring, &part);
+
+	return r < 0 ? r : record_check(s, part, e->t);
+}
+
 int words_event(struct live *s, struct ring *ring, const struct words_event *e)
 {
+	int r = is_recorded(e) ? recorded_event(s, ring, e) : WORDS_STORED;
+
+	if (r != WORDS_STORED)
+		return r;
 	switch (fprof_word_ext_kind(e->words[0])) {
 	case FPROF_EXT_THREAD_NAME:
 		return event_thread_name(s, ring, e);
@@ -409,6 +444,8 @@ int words_event(struct live *s, struct ring *ring, const struct words_event *e)
 		return event_gpu_dropped(s, e);
 	case FPROF_EXT_INFO:
 		return event_info(s, e);
+	case FPROF_EXT_RECORD:
+		return event_record(s, ring, e);
 	default:
 		return event_other(s, ring, e);
 	}

@@ -70,7 +70,14 @@ enum fprof_ext_kind {
 	FPROF_EXT_GPU_DROPPED = 15,
 	/* session info: [1] key bytes | value bytes << 32 [2..] key, then value */
 	FPROF_EXT_INFO = 16,
+	/* The session begins or ceases to record, as its control page says (since minor version 1):
+	 * [1] enum fprof_record_state | FPROF_RECORD_AT_MARK: the mark that follows on this ring is
+	 * the boundary [2] clock before the first event that may be recorded again. Events behind a
+	 * boundary where it ceases are ends of zones that were open there. */
+	FPROF_EXT_RECORD = 17,
 };
+
+#define FPROF_RECORD_AT_MARK (1u << 8)
 
 enum fprof_mark_flag {
 	/* by a thread that does not own the stream: [2] counts the owner's marks */

@@ -205,18 +205,18 @@ static void control_page_stops_resumes_and_sets_the_gate(void)
 	fprof_frame_mark();
 	zone();
 	fprof_frame_mark();
-	CHECK_TEXT(ring(&d), "z(z)##z(z)#");
+	CHECK_TEXT(ring(&d), "z(z)##z(z)##");
 	fake_set(&d, FPROF_STATE_RECORDING, FPROF_LEVEL_PHASE);
 	fprof_frame_mark();
 	zone();
 	{
 		FPROF_ZONE_L("landmark", FPROF_LEVEL_LANDMARK);
 	}
-	CHECK_TEXT(ring(&d), "z(z)##z(z)##landmark(landmark)");
+	CHECK_TEXT(ring(&d), "z(z)##z(z)####landmark(landmark)");
 	fake_set(&d, FPROF_STATE_FROZEN, FPROF_LEVELS);
 	fprof_frame_mark();
 	zone();
-	CHECK_TEXT(ring(&d), "z(z)##z(z)##landmark(landmark)#");
+	CHECK_TEXT(ring(&d), "z(z)##z(z)####landmark(landmark)##");
 	fake_deinit(&d);
 }
 CHILD_TEST(control_page_stops_resumes_and_sets_the_gate)

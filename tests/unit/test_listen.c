@@ -430,7 +430,7 @@ static void test_another_major_is_refused_with_both_versions(void **state)
 	hello.abi_major = 9;
 	hello.abi_minor = 3;
 	assert_int_equal(socket_send(fd, &hello, sizeof(hello), -1), 0);
-	expect_refused(fd, -EPROTO, "the game speaks protocol 9.3, this daemon 1.0");
+	expect_refused(fd, -EPROTO, "the game speaks protocol 9.3, this daemon 1.1");
 	status_snapshot(d->status, &s);
 	assert_int_equal(s.refusals_total, 1);
 	assert_int_equal(s.refusals[0].pid, getpid());

@@ -80,13 +80,16 @@ static void newer_and_foreign_databases_are_refused(void **state)
 }
 
 /* What versions from 4 on brought. */
-#define DROP_NEWER                     \
-	"DROP TABLE aggregate_groups;" \
-	"DROP TABLE aggregate_nodes;"  \
-	"DROP TABLE aggregate_frames;" \
-	"DROP TABLE captures;"         \
-	"DROP TABLE sampled;"          \
-	"DROP TABLE samples;"
+#define DROP_NEWER                                                   \
+	"DROP TABLE aggregate_groups;"                               \
+	"DROP TABLE aggregate_nodes;"                                \
+	"DROP TABLE aggregate_frames;"                               \
+	"DROP TABLE captures;"                                       \
+	"DROP TABLE sampled;"                                        \
+	"DROP TABLE samples;"                                        \
+	"ALTER TABLE session_totals DROP COLUMN recording;"          \
+	"ALTER TABLE session_totals DROP COLUMN recording_in_force;" \
+	"ALTER TABLE session_totals DROP COLUMN detail;"
 
 /* What version 1 lacked is added, so that an fprofd.db and a history of it go on. */
 static void a_database_of_version_1_goes_on(void **state)
