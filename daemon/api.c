@@ -46,7 +46,8 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_FRAME] = api_frame,     [ROUTE_THREADS] = api_threads,
 		[ROUTE_STREAMS] = api_streams, [ROUTE_OPENAPI] = api_asset,
 		[ROUTE_HEALTHZ] = api_health,  [ROUTE_READYZ] = api_ready,
-		[ROUTE_METRICS] = api_metrics, [ROUTE_ASSET] = api_asset,
+		[ROUTE_METRICS] = api_metrics, [ROUTE_COUNTERS] = api_counters,
+		[ROUTE_COUNTER] = api_counter, [ROUTE_ASSET] = api_asset,
 	};
 
 	return handlers[id];
@@ -170,27 +171,69 @@ void api_reader_release(struct api_reader *reader)
 {
 	if (reader->readers)
 		readers_put(reader->readers, reader->history);
+	if (reader->captures)
+		captures_put(reader->captures, reader->capture, reader->history);
+	*reader = (struct api_reader){0};
+}
+
+static int open_recorded(const struct api *api, const struct api_request *q, uint64_t id,
+			 struct api_reader *ret_reader, struct history_session *ret_session)
+{
+	int rc = readers_take(api->readers, &ret_reader->history);
+
+	if (rc < 0)
+		return rc;
+	ret_reader->readers = api->readers;
+	rc = history_session(ret_reader->history, id, q->uid, ret_session);
+	if (rc < 0)
+		api_reader_release(ret_reader);
+	return rc;
+}
+
+static int open_capture(const struct api *api, const struct api_request *q, uint64_t id,
+			struct api_reader *ret_reader, struct history_session *ret_session)
+{
+	struct captures *captures = api->context->captures;
+	int rc = captures_take(captures, id, q->uid, &ret_reader->history);
+
+	if (rc < 0)
+		return rc;
+	ret_reader->captures = captures;
+	ret_reader->capture = id;
+	rc = history_session(ret_reader->history, id, HISTORY_ANY_UID, ret_session);
+	if (rc < 0)
+		api_reader_release(ret_reader);
+	return rc == -ENOENT ? -EBADMSG : rc;
+}
+
+bool api_open_session_text(const struct api *api, const struct api_request *q, const char *text,
+			   const char *parameter, struct api_answer *a,
+			   struct api_reader *ret_reader, struct history_session *ret_session)
+{
+	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
+	static const struct api_problem damaged = {503, "capture-damaged", "A capture is damaged",
+						   NULL, NULL};
+	uint64_t id;
+	int rc;
+
+	if (route_session(text, &id) < 0) {
+		api_fail_parameter(a, parameter, text, allowed);
+		return false;
+	}
+	rc = open_recorded(api, q, id, ret_reader, ret_session);
+	if (rc == -ENOENT && id)
+		rc = open_capture(api, q, id, ret_reader, ret_session);
+	if (rc == -EBADMSG)
+		api_fail(a, &damaged, "The file of capture %s is damaged: see the log", text);
+	else if (rc < 0)
+		api_fail_history(a, rc, "session");
+	return !rc;
 }
 
 bool api_open_session(const struct api *api, const struct api_request *q, struct api_answer *a,
 		      struct api_reader *ret_reader, struct history_session *ret_session)
 {
-	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
-	uint64_t id;
-	int rc;
-
-	if (route_session(q->route.id, &id) < 0) {
-		api_fail_parameter(a, "id", q->route.id, allowed);
-		return false;
-	}
-	rc = readers_take(api->readers, &ret_reader->history);
-	if (!rc) {
-		ret_reader->readers = api->readers;
-		rc = history_session(ret_reader->history, id, q->uid, ret_session);
-	}
-	if (rc < 0)
-		api_fail_history(a, rc, "session");
-	return !rc;
+	return api_open_session_text(api, q, q->route.id, "id", a, ret_reader, ret_session);
 }
 
 void api_json_ns(struct json *j, const char *key, int64_t ns)
@@ -242,6 +285,14 @@ const char *api_state_name(enum session_state state)
 	static const char *const names[] = {"live", "ended", "crashed"};
 
 	return (unsigned)state < ARRAY_SIZE(names) ? names[state] : "ended";
+}
+
+const char *api_kind_name(int capture_kind)
+{
+	static const char *const names[] = {"capture", "spike",	 "crash",
+					    "upload",  "import", "snapshot"};
+
+	return (unsigned)capture_kind < ARRAY_SIZE(names) ? names[capture_kind] : "recorded";
 }
 
 uint64_t api_lost_events(const struct session_update_row *u)

@@ -73,6 +73,8 @@ void api_frames(const struct api *api, const struct api_request *q, struct api_a
 void api_frame(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_threads(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_counters(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_counter(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);
@@ -100,21 +102,30 @@ void api_fail_route(struct api_answer *a, const struct route_request *route, int
 /* For a negative errno of history.h: what was looked for. */
 void api_fail_history(struct api_answer *a, int error, const char *what);
 
-/* A borrowed reader that goes back by itself. */
+/* A borrowed reader that goes back by itself: of the history, or of a capture. */
 struct api_reader {
 	struct readers *readers;
+	struct captures *captures;
+	uint64_t capture;
 	struct history *history;
 };
 void api_reader_release(struct api_reader *reader);
 #define _cleanup_reader_ __attribute__((cleanup(api_reader_release)))
 
 /*
- * Borrows a reader and finds the session that the path names, as far as the caller may see it.
+ * Borrows a reader and finds the session that the path names, recorded or a capture, as far as the
+ * caller may see it.
  * Returns false after filling the answer with what is wrong. ret_session is the caller's to deinit
  * when true.
  */
 bool api_open_session(const struct api *api, const struct api_request *q, struct api_answer *a,
 		      struct api_reader *ret_reader, struct history_session *ret_session);
+
+/* The same for a session's text ("current", "17") that is no part of the path; parameter: its name
+ * in a problem. */
+bool api_open_session_text(const struct api *api, const struct api_request *q, const char *text,
+			   const char *parameter, struct api_answer *a,
+			   struct api_reader *ret_reader, struct history_session *ret_session);
 
 /* Pieces of JSON that more than one answer has. */
 void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
@@ -150,6 +161,8 @@ int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_
 const char *api_clock_name(uint32_t kind);
 const char *api_unit_name(uint8_t unit);
 const char *api_state_name(enum session_state state);
+/* "recorded", or of a capture, by history_session's capture_kind. */
+const char *api_kind_name(int capture_kind);
 /* Events of a session that were never received: overwritten in their ring, recorded by a signal
  * handler inside another write, or by threads that had no ring. */
 uint64_t api_lost_events(const struct session_update_row *u);

@@ -174,6 +174,7 @@ static void json_config(struct json *j, const struct config *c)
 	json_member_uint(j, "memory_mib", c->memory_mib);
 	json_member_uint(j, "max_counters", c->max_counters);
 	json_member_uint(j, "max_sessions", c->max_sessions);
+	json_member_uint(j, "sample_ms", c->sample_ms);
 	json_object_end(j);
 }
 

@@ -31,6 +31,8 @@ static const struct route routes[] = {
 	 {"stream", "max_zones", NULL}},
 	{ROUTE_THREADS, ROUTE_GET, 0, "/api/v1/sessions/{id}/threads", {NULL}},
 	{ROUTE_STREAMS, ROUTE_GET, 0, "/api/v1/sessions/{id}/streams", {NULL}},
+	{ROUTE_COUNTERS, ROUTE_GET, 0, "/api/v1/sessions/{id}/counters", {NULL}},
+	{ROUTE_COUNTER, ROUTE_GET, 0, "/api/v1/sessions/{id}/counters/{name}", {"last", NULL}},
 	{ROUTE_STREAM, ROUTE_GET, 0, "/api/v1/stream", {"session", NULL}},
 	{ROUTE_OPENAPI, ROUTE_GET, 0, "/api/v1/openapi.yaml", {NULL}},
 	{ROUTE_HEALTHZ, ROUTE_GET, 0, "/healthz", {NULL}},

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters: what the game publishes, once a frame, beside what is sampled from outside, about once
+ * a second. A sampled one has the time of its reading and its age; of one that grows there is the
+ * rate between the last two readings, and never a share of a frame.
+ */
+#include "api.h"
+
+#include "counter_names.h"
+#include "counter_series.h"
+#include "history_sampled.h"
+#include "shm/clock_source.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What both kinds are asked for. */
+struct counters_answer {
+	history_published_vec game;
+	history_sampled_vec sampled;
+	bool live;
+	int64_t now_ns; /* of the session's clock, while it is live */
+};
+
+static void counters_deinit(struct counters_answer *c)
+{
+	history_published_free(&c->game);
+	history_sampled_free(&c->sampled);
+}
+
+static int64_t now_of(const struct session_row *r)
+{
+	const struct fprof_clock_rate rate = {r->clock_mult, r->clock_shift, r->clock_hz};
+
+	return fprof_clock_ns(&rate, r->start_ticks,
+			      fprof_clock_read((enum fprof_clock_kind)r->clock_kind));
+}
+
+static void json_value(struct json *j, const struct frame_counter_row *v)
+{
+	json_key(j, "value");
+	if (v->is_double)
+		json_double(j, v->value.d);
+	else
+		json_int(j, v->value.i);
+}
+
+static void json_game(struct json *j, const struct history_published *c)
+{
+	json_object_begin(j);
+	json_member_string(j, "name", c->marker.name);
+	json_member_string(j, "origin", "game");
+	json_member_string(j, "source", "fprof counter");
+	json_member_string(j, "unit", api_unit_name(c->marker.unit));
+	json_value(j, &c->value);
+	json_member_uint(j, "frame", c->value.frame);
+	json_member_bool(j, "incomplete", c->value.incomplete);
+	json_object_end(j);
+}
+
+static void json_rate(struct json *j, const struct history_sampled *s)
+{
+	bool known = s->cumulative && s->count == 2 && s->newest[0].ns > s->newest[1].ns &&
+		     s->newest[0].value >= s->newest[1].value;
+	int64_t ns = known ? s->newest[0].ns - s->newest[1].ns : 0;
+
+	json_key(j, "per_second");
+	if (known)
+		json_double(j,
+			    (double)(s->newest[0].value - s->newest[1].value) * 1e9 / (double)ns);
+	else
+		json_null(j);
+	json_key(j, "over_ns");
+	if (known)
+		json_int(j, ns);
+	else
+		json_null(j);
+}
+
+static void json_sampled(struct json *j, const struct history_sampled *s,
+			 const struct counters_answer *c)
+{
+	json_object_begin(j);
+	json_member_string(j, "name", s->name);
+	json_member_string(j, "origin", "sampled");
+	json_member_string(j, "source", s->source);
+	json_member_string(j, "unit", api_unit_name(s->unit));
+	json_member_bool(j, "cumulative", s->cumulative);
+	json_member_int(j, "value", s->newest[0].value);
+	json_member_int(j, "sampled_at_ns", s->newest[0].ns);
+	api_json_ns(j, "age_ns", c->live ? MAX(c->now_ns - s->newest[0].ns, 0) : NS_UNKNOWN);
+	json_rate(j, s);
+	json_object_end(j);
+}
+
+static const char *module_of(const struct history_published *c)
+{
+	return counter_module(c->marker.name, c->marker.category);
+}
+
+static bool has_any(const struct counters_answer *c, const char *module)
+{
+	size_t i;
+
+	for (i = 0; i < c->game.count; i++)
+		if (!strcmp(module_of(&c->game.at[i]), module))
+			return true;
+	for (i = 0; i < c->sampled.count; i++)
+		if (!strcmp(c->sampled.at[i].module, module) && c->sampled.at[i].count > 0)
+			return true;
+	return false;
+}
+
+static void json_module(struct json *j, const struct counters_answer *c, const char *module)
+{
+	size_t i;
+
+	json_object_begin(j);
+	json_member_string(j, "module", module);
+	json_key(j, "counters");
+	json_array_begin(j);
+	for (i = 0; i < c->game.count; i++)
+		if (!strcmp(module_of(&c->game.at[i]), module))
+			json_game(j, &c->game.at[i]);
+	for (i = 0; i < c->sampled.count; i++)
+		if (!strcmp(c->sampled.at[i].module, module) && c->sampled.at[i].count > 0)
+			json_sampled(j, &c->sampled.at[i], c);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+/* What the readings cost, of all sessions together. */
+static void json_sampling(struct json *j, const struct api *api)
+{
+	struct sampler_health h;
+
+	sampler_health(api->context->sampler, &h);
+	json_key(j, "sampling");
+	json_object_begin(j);
+	json_member_string(j, "state", h.interval_ms ? "on" : "off");
+	json_member_uint(j, "interval_ms", h.interval_ms);
+	json_key(j, "cost_ns_per_sample");
+	if (h.rounds > 0)
+		json_uint(j, h.cost_ns / h.rounds);
+	else
+		json_null(j);
+	json_member_uint(j, "refused", h.refused);
+	json_object_end(j);
+}
+
+void api_counters(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(counters_deinit))) struct counters_answer c = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	const char *const *module;
+	struct json *j = &a->body;
+	int r;
+
+	if (!api_open_session(api, q, a, &reader, &s))
+		return;
+	r = history_published(reader.history, s.row.id, &c.game);
+	if (r == 0)
+		r = history_sampled(reader.history, s.row.id, &c.sampled);
+	if (r < 0) {
+		api_fail_history(a, r, "session");
+		return;
+	}
+	c.live = s.update.state == SESSION_LIVE;
+	c.now_ns = c.live ? now_of(&s.row) : 0;
+	json_object_begin(j);
+	json_member_uint(j, "session", s.row.id);
+	json_key(j, "modules");
+	json_array_begin(j);
+	for (module = counter_modules; *module; module++)
+		if (has_any(&c, *module))
+			json_module(j, &c, *module);
+	json_array_end(j);
+	json_sampling(j, api);
+	json_object_end(j);
+}
+
+/* ---- one of them over time ---- */
+
+static void fail_unknown(struct api_answer *a, const struct counters_answer *c, const char *name)
+{
+	const char *known[64];
+	const struct api_problem problem = {404, "not-found", "There is no such thing", "name",
+					    known};
+	size_t i, n = 0;
+
+	for (i = 0; i < c->game.count && n < ARRAY_SIZE(known) - 1; i++)
+		known[n++] = c->game.at[i].marker.name;
+	for (i = 0; i < c->sampled.count && n < ARRAY_SIZE(known) - 1; i++)
+		known[n++] = c->sampled.at[i].name;
+	known[n] = NULL;
+	api_fail(a, &problem, "There is no counter %.64s in this session", name);
+}
+
+static int json_game_series(struct json *j, struct history *h, const struct history_session *s,
+			    const struct history_published *c, uint64_t last)
+{
+	uint64_t to = c->value.frame, from = to > last ? to - last + 1 : 1;
+	counter_series_vec series = {0};
+	size_t i;
+	int r = counter_series_read(h, s->row.id, 0, c->value.marker, from, to, &series);
+
+	json_member_string(j, "origin", "game");
+	json_member_string(j, "unit", api_unit_name(c->marker.unit));
+	json_key(j, "values");
+	json_array_begin(j);
+	for (i = 0; i < series.count; i++) {
+		json_object_begin(j);
+		json_member_uint(j, "frame", series.at[i].frame);
+		json_member_double(j, "value", series.at[i].value);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	VEC_FREE(&series);
+	return r;
+}
+
+static int json_sampled_series(struct json *j, struct history *h, const struct history_session *s,
+			       const struct history_sampled *c)
+{
+	history_samples_vec samples = {0};
+	size_t i;
+	int r = history_samples(h, s->row.id, c->counter, &samples);
+
+	json_member_string(j, "origin", "sampled");
+	json_member_string(j, "unit", api_unit_name(c->unit));
+	json_member_bool(j, "cumulative", c->cumulative);
+	json_key(j, "values");
+	json_array_begin(j);
+	for (i = 0; i < samples.count; i++) {
+		json_object_begin(j);
+		json_member_int(j, "sampled_at_ns", samples.at[i].ns);
+		json_member_int(j, "value", samples.at[i].value);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	VEC_FREE(&samples);
+	return r;
+}
+
+static int json_series(struct json *j, struct history *h, const struct history_session *s,
+		       const struct counters_answer *c, const char *name, uint64_t last)
+{
+	size_t i;
+
+	for (i = 0; i < c->game.count; i++)
+		if (!strcmp(c->game.at[i].marker.name ? c->game.at[i].marker.name : "", name))
+			return json_game_series(j, h, s, &c->game.at[i], last);
+	for (i = 0; i < c->sampled.count; i++)
+		if (!strcmp(c->sampled.at[i].name, name))
+			return json_sampled_series(j, h, s, &c->sampled.at[i]);
+	return -ENOENT;
+}
+
+void api_counter(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	static const char *const allowed[] = {"1..3600", NULL};
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(counters_deinit))) struct counters_answer c = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	const char *last = route_value(&q->route, "last");
+	uint64_t count = API_FRAMES_DEFAULT;
+	struct json *j = &a->body;
+	int r;
+
+	if (last && route_number(last, 1, API_FRAMES_MAX, &count) < 0) {
+		api_fail_parameter(a, "last", last, allowed);
+		return;
+	}
+	if (!api_open_session(api, q, a, &reader, &s))
+		return;
+	r = history_published(reader.history, s.row.id, &c.game);
+	if (r == 0)
+		r = history_sampled(reader.history, s.row.id, &c.sampled);
+	json_object_begin(j);
+	json_member_uint(j, "session", s.row.id);
+	json_member_string(j, "name", q->route.name);
+	if (r == 0)
+		r = json_series(j, reader.history, &s, &c, q->route.name, count);
+	json_object_end(j);
+	if (r == -ENOENT)
+		fail_unknown(a, &c, q->route.name);
+	else if (r < 0)
+		api_fail_history(a, r, "session");
+}
