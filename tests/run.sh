@@ -162,11 +162,12 @@ verdict() { # name, what is wrong or nothing
 	fi
 }
 
-declare -A running=()
+declare -A running=() began=() took=()
 reap() {
 	local pid status=0
 	wait -n -p pid "${!running[@]}" || status=$?
 	report "${running[$pid]}" "$status"
+	took[${names[${running[$pid]}]}]=$((SECONDS - began[$pid]))
 	unset "running[$pid]"
 }
 
@@ -178,6 +179,7 @@ run_jobs() {
 		done
 		timeout --kill-after=10 1500 bash -c "${commands[i]}" >"$logs/${names[i]//\//.}.log" 2>&1 </dev/null &
 		running[$!]=$i
+		began[$!]=$SECONDS
 	done
 	while [ ${#running[@]} -gt 0 ]; do
 		reap
@@ -198,13 +200,13 @@ if [ -w /dev/shm ]; then
 else
 	TMPDIR=$(mktemp -d -t fprof-XXXXXX)
 fi
-chmod 711 "$TMPDIR" # tests of another user pass through
 chmod 755 "$TMPDIR" # games of another user go through it
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
 SECONDS=0
 build
+built=$SECONDS
 if ! node_modules >"$logs/npm.log" 2>&1; then
 	cat "$logs/npm.log"
 	echo "not ok npm ci"
@@ -216,6 +218,9 @@ others=$(pgrep -cx fprofd)
 ours_before=$(ours | sort)
 run_jobs
 check_leftovers
-echo "took $SECONDS s"
+echo "took $SECONDS s, $built of them to build; the longest jobs:"
+for name in "${!took[@]}"; do
+	echo "${took[$name]} s $name"
+done | sort -rn | head -n 15 | sed 's/^/    /'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
