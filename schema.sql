@@ -192,7 +192,7 @@ CREATE TABLE frames (
 	lost_events     INTEGER NOT NULL,
 	flags           INTEGER NOT NULL, -- 1 startup, 2 lost events, 4 GPU incomplete, 8 GPU pending,
 	                                  -- 16 clock step, 128 marks lost, 256 counters incomplete,
-	                                  -- 512 clock doubtful, 1024 paused
+	                                  -- 512 clock doubtful, 1024 paused, 4096 loading
 	track           INTEGER NOT NULL, -- that ended it
 	wall_ns         INTEGER NOT NULL AS (end_ns - begin_ns) VIRTUAL,
 	PRIMARY KEY (session, stream, frame)

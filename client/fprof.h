@@ -245,6 +245,12 @@ FPROF_API void fprof_session_info(const char *key, const char *value);
 /* Pauses (false) and resumes this process's recording; frames are counted on. Takes effect on all
  * threads within a block of their rings (about 500 events). */
 FPROF_API void fprof_recording(bool on);
+/*
+ * The game is loading (true) until it has loaded (false): frames in between are flagged `loading`
+ * and stay out of statistics and of what `fprof run --frames` counts. Any thread; the last call
+ * counts, and a daemon that comes later learns of it.
+ */
+FPROF_API void fprof_loading(bool on);
 /* Who hears of a daemon that came, went or refused; NULL: nobody. Called on whichever thread
  * finds out, be it in a signal handler's event. Set it once, first. */
 FPROF_API void fprof_set_log(fprof_log_fn fn, void *data);

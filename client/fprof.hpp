@@ -158,6 +158,22 @@ class fiber_scope
 	fiber_scope &operator=(const fiber_scope &) = delete;
 };
 
+/* The game is loading from here to the end of the block, see fprof_loading(). */
+class loading
+{
+      public:
+	loading() noexcept
+	{
+		fprof_loading(true);
+	}
+	~loading()
+	{
+		fprof_loading(false);
+	}
+	loading(const loading &) = delete;
+	loading &operator=(const loading &) = delete;
+};
+
 } // namespace fprof
 
 #endif

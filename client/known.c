@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU queues and session infos are facts, not events: a daemon that comes late must learn them.
+ * GPU queues, session infos and whether the game is loading are facts, not events: a daemon that
+ * comes late must learn them.
  * They are kept here, for the process (a forked child has them too), written to the ring when
  * they are made and again whenever a daemon has welcomed us.
  *
@@ -266,6 +267,42 @@ void fprof_session_info(const char *key, const char *value)
 	place_give(&info->state, PLACE_FULL);
 }
 
+/* ---- loading ---- */
+
+/* 0: the game never said; else 1 + whether it is loading. */
+static uint32_t loading;
+
+static void loading_put(struct session *s, struct fprof_writer *w)
+{
+	uint32_t said = FPROF_LOAD_RELAXED(&loading), before = 0;
+
+	/* What is said meanwhile on another thread may stand before this in time. */
+	while (said != before) {
+		uint64_t words[2] = {FPROF_EXT_TOP(FPROF_EXT_LOADING, 2), said - 1};
+
+		thread_put(s, w, words, 2);
+		before = said;
+		said = FPROF_LOAD_RELAXED(&loading);
+	}
+}
+
+void fprof_loading(bool on)
+{
+	struct session *s = session_get();
+	struct fprof_writer *w;
+
+	FPROF_STORE_RELAXED(&loading, on ? 2u : 1u);
+	if (!s)
+		return;
+	w = thread_hold_recording(s);
+	if (w) {
+		loading_put(s, w);
+		thread_release(w);
+	} else {
+		FPROF_STORE_RELAXED(&s->announce, 1u);
+	}
+}
+
 /* ---- telling it again ---- */
 
 void known_announce(struct session *s, struct fprof_writer *w)
@@ -286,4 +323,6 @@ void known_announce(struct session *s, struct fprof_writer *w)
 		info_put(s, w, &infos[i]);
 		place_give(&infos[i].state, PLACE_FULL);
 	}
+	if (FPROF_LOAD_RELAXED(&loading))
+		loading_put(s, w);
 }

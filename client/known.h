@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a daemon that comes later has to be told again: the GPU queues and the session's infos. */
+/* What a daemon that comes later has to be told again: the GPU queues, the session's infos, whether
+ * it is loading. */
 #ifndef FPROF_CLIENT_KNOWN_H
 #define FPROF_CLIENT_KNOWN_H
 

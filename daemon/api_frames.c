@@ -2,16 +2,16 @@
 /* Frames as rows: what a strip or a table of many frames needs, without their events. */
 #include "api.h"
 
+#include "api_range.h"
 #include "util.h"
-
-#include <errno.h>
 
 static void json_flags(struct json *j, uint32_t flags)
 {
 	static const char *const names[] = {"startup",	      "lost_events", "gpu_incomplete",
 					    "gpu_pending",    "clock_step",  "events_evicted",
 					    "late_events",    "marks_lost",  "counters_incomplete",
-					    "clock_doubtful", "paused",	     "unfinished"};
+					    "clock_doubtful", "paused",	     "unfinished",
+					    "loading"};
 	size_t i;
 
 	json_key(j, "flags");
@@ -107,52 +107,6 @@ void api_json_frame(struct json *j, uint64_t session, const struct history_frame
 	json_object_end(j);
 }
 
-/* Which frames: `last`, or `from` and `to` (one of them is enough). */
-struct range {
-	bool last;
-	uint64_t count, from, to;
-};
-
-static bool parse_edges(const struct api_request *q, struct api_answer *a, struct range *range)
-{
-	static const char *const allowed[] = {"a frame's number, from 1", NULL};
-	static const char *const allowed_to[] = {"from..from+3599", NULL};
-	const char *from = route_value(&q->route, "from"), *to = route_value(&q->route, "to");
-
-	if (from && route_number(from, 1, INT64_MAX, &range->from) < 0) {
-		api_fail_parameter(a, "from", from, allowed);
-		return false;
-	}
-	if (to && route_number(to, 1, INT64_MAX, &range->to) < 0) {
-		api_fail_parameter(a, "to", to, allowed);
-		return false;
-	}
-	if (!to)
-		range->to = MIN(range->from, INT64_MAX - API_FRAMES_MAX) + API_FRAMES_MAX - 1;
-	if (!from)
-		range->from = range->to < API_FRAMES_MAX ? 1 : range->to - API_FRAMES_MAX + 1;
-	if (range->to < range->from || range->to - range->from >= API_FRAMES_MAX) {
-		api_fail_parameter(a, "to", to ? to : "", allowed_to);
-		return false;
-	}
-	return true;
-}
-
-static bool parse_range(const struct api_request *q, struct api_answer *a, struct range *range)
-{
-	static const char *const allowed[] = {"1..3600", "not together with from or to", NULL};
-	const char *last = route_value(&q->route, "last");
-	bool edges = route_value(&q->route, "from") || route_value(&q->route, "to");
-
-	range->last = !edges;
-	range->count = API_FRAMES_DEFAULT;
-	if (last && (edges || route_number(last, 1, API_FRAMES_MAX, &range->count) < 0)) {
-		api_fail_parameter(a, "last", last, allowed);
-		return false;
-	}
-	return !edges || parse_edges(q, a, range);
-}
-
 void api_frames(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
@@ -160,16 +114,16 @@ void api_frames(const struct api *api, const struct api_request *q, struct api_a
 	_cleanup_reader_ struct api_reader reader = {0};
 	const char *stream = route_value(&q->route, "stream");
 	struct json *j = &a->body;
-	struct range range = {0};
+	struct range_query range;
 	size_t i;
 	int rc;
 
-	if (!parse_range(q, a, &range) || !api_open_session(api, q, a, &reader, &s))
+	if (!api_parse_frames(q, a, API_FRAMES_MAX, &range) ||
+	    !api_open_session(api, q, a, &reader, &s))
 		return;
-	rc = range.last
-		     ? history_frames_last(reader.history, s.row.id, stream, range.count, &frames)
-		     : history_frames(reader.history, s.row.id, stream, range.from, range.to,
-				      &frames);
+	rc = range.last ? history_frames_last(reader.history, s.row.id, stream, range.last, &frames)
+			: history_frames(reader.history, s.row.id, stream, range.from, range.to,
+					 &frames);
 	if (rc < 0) {
 		api_fail_history(a, rc, "stream");
 		return;

@@ -61,6 +61,7 @@ enum frame_flags {
 	FRAME_CLOCK_DOUBTFUL = 1 << 9, /* the clock is not invariant */
 	FRAME_PAUSED = 1 << 10,	       /* recording was stopped or frozen within it */
 	FRAME_UNFINISHED = 1 << 11,    /* set by readers: no mark has ended it */
+	FRAME_LOADING = 1 << 12,       /* the game was loading in it; outside statistics */
 };
 
 struct session_row {

@@ -116,6 +116,7 @@ void frames_deinit(struct frames *f)
 	for (i = 0; i < f->streams.count; i++)
 		stream_free(f->streams.at[i]);
 	VEC_FREE(&f->streams);
+	loading_deinit(&f->loading);
 }
 
 /* Index of the frame that t falls into; t is not before the first one. */
@@ -388,6 +389,8 @@ static void fill_flags(struct live *s, struct stream *st, const struct frame *f,
 		row->flags |= FRAME_LOST_EVENTS | FRAME_COUNTERS_INCOMPLETE;
 	if (s->frames.step_from < f->t1 && s->frames.step_to >= f->t0)
 		row->flags |= FRAME_CLOCK_STEP;
+	if (loading_within(&s->frames.loading, f->t0, f->t1))
+		row->flags |= FRAME_LOADING;
 	if (s->clock_kind == FPROF_CLOCK_MONOTONIC)
 		row->flags |= FRAME_CLOCK_DOUBTFUL;
 	if (st->id == 0 && gpu_frame_pending(s->gpu, f->number))
@@ -469,6 +472,17 @@ static void prune_steps(struct live *s)
 	}
 }
 
+/* Loading before the oldest frame that is not closed is over. */
+static void prune_loading(struct live *s)
+{
+	int64_t from = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < s->frames.streams.count; i++)
+		from = MIN(from, stream_closed(s->frames.streams.at[i]));
+	loading_prune(&s->frames.loading, from);
+}
+
 int frames_close(struct live *s, int64_t until)
 {
 	bool closed = false;
@@ -488,8 +502,10 @@ int frames_close(struct live *s, int64_t until)
 			return r;
 		closed = true;
 	}
-	if (closed)
-		prune_steps(s);
+	if (!closed)
+		return 0;
+	prune_steps(s);
+	prune_loading(s);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "batch.h"
 #include "counters.h"
+#include "loading.h"
 #include "track.h"
 
 struct live;
@@ -51,6 +52,7 @@ struct stream {
 struct frames {
 	VEC(struct stream *) streams; /* [0] is main */
 	int64_t step_from, step_to;   /* a clock step lies in here; from > to: none */
+	struct loading loading;
 };
 
 int frames_init(struct live *s);

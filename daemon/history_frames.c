@@ -198,7 +198,8 @@ int history_frames_last(struct history *h, uint64_t session, const char *stream,
 
 int history_slowest(struct history *h, uint64_t session, const char *stream, uint64_t *ret_frame)
 {
-	int64_t key[] = {(int64_t)session, 0, FRAME_STARTUP | FRAME_PAUSED, INT64_MIN};
+	int64_t key[] = {(int64_t)session, 0, FRAME_STARTUP | FRAME_PAUSED | FRAME_LOADING,
+			 INT64_MIN};
 	int64_t evicted_before, frame = 0;
 	uint32_t id;
 	int r = history_begin(h);

@@ -405,6 +405,16 @@ static int event_record(struct live *s, struct ring *ring, const struct words_ev
 	return r == WORDS_STORED ? event_other(s, ring, e) : r;
 }
 
+static int event_loading(struct live *s, struct ring *ring, const struct words_event *e)
+{
+	int r;
+
+	if (e->count < 2 || e->words[1] > 1)
+		return MALFORMED;
+	r = loading_put(&s->frames.loading, e->t, e->words[1] == 1);
+	return r < 0 ? r : event_other(s, ring, e);
+}
+
 static int recorded_event(struct live *s, struct ring *ring, const struct words_event *e)
 {
 	struct part *part;
@@ -446,6 +456,8 @@ int words_event(struct live *s, struct ring *ring, const struct words_event *e)
 		return event_info(s, e);
 	case FPROF_EXT_RECORD:
 		return event_record(s, ring, e);
+	case FPROF_EXT_LOADING:
+		return event_loading(s, ring, e);
 	default:
 		return event_other(s, ring, e);
 	}

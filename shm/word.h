@@ -75,6 +75,8 @@ enum fprof_ext_kind {
 	 * the boundary [2] clock before the first event that may be recorded again. Events behind a
 	 * boundary where it ceases are ends of zones that were open there. */
 	FPROF_EXT_RECORD = 17,
+	/* the game is loading from here on: [1] 1, or has loaded: 0 (since minor version 1) */
+	FPROF_EXT_LOADING = 18,
 };
 
 #define FPROF_RECORD_AT_MARK (1u << 8)

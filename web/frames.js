@@ -21,6 +21,7 @@
 export const FLAGS = [
 	'startup', 'lost_events', 'gpu_incomplete', 'gpu_pending', 'clock_step', 'events_evicted',
 	'late_events', 'marks_lost', 'counters_incomplete', 'clock_doubtful', 'paused', 'unfinished',
+	'loading',
 ];
 
 /** @param {string} name */

@@ -89,6 +89,7 @@ int use_everything(int n)
 
 	fprof_set_log(hear, NULL);
 	fprof_recording(true);
+	fprof_loading(false);
 	fprof_session_info("FPROFTEXT 25", "FPROFTEXT 26");
 	fprof_thread_name("FPROFTEXT 27");
 	fprof_fiber_enter(&fiber);

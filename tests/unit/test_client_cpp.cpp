@@ -65,6 +65,20 @@ static void raii_zone_ends_with_its_block(void **)
 	assert_int_equal(depth(), before);
 }
 
+static void raii_loading_ends_with_its_block(void **)
+{
+	const fprof_writer *w = fprof_tls.writer;
+
+	{
+		fprof::loading now;
+		uint64_t pos = FPROF_LOAD_RELAXED(&w->slot->head) - 2;
+
+		assert_int_equal(fprof_word_ext_kind(w->ring[pos & w->mask]), FPROF_EXT_LOADING);
+		assert_int_equal(w->ring[(pos + 1) & w->mask], 1);
+	}
+	assert_int_equal(w->ring[(FPROF_LOAD_RELAXED(&w->slot->head) - 1) & w->mask], 0);
+}
+
 /* The type and the bits of the value that was recorded last. */
 static std::pair<uint64_t, uint64_t> last_value()
 {
@@ -149,6 +163,7 @@ int main()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exception_ends_the_zones_it_passes),
 		cmocka_unit_test(raii_zone_ends_with_its_block),
+		cmocka_unit_test(raii_loading_ends_with_its_block),
 		cmocka_unit_test(raii_values_of_every_arithmetic_type),
 		cmocka_unit_test(raii_zone_ends_once),
 		cmocka_unit_test(fiber_scope_has_a_depth_of_its_own),

@@ -523,6 +523,28 @@ static void a_fiber_owns_its_stream_on_every_thread(void)
 }
 CHILD_TEST(a_fiber_owns_its_stream_on_every_thread)
 
+static void loading_is_said_each_time(void)
+{
+	struct ring_events e;
+
+	fprof_loading(true);
+	e = own_events();
+	CHECK_EQUAL(event_word(&e, last_of(&e, FPROF_EXT_LOADING), 1), 1);
+	ring_events_free(&e);
+	fprof_loading(false);
+	e = own_events();
+	CHECK_EQUAL(event_word(&e, last_of(&e, FPROF_EXT_LOADING), 1), 0);
+	ring_events_free(&e);
+	fprof_recording(false);
+	fprof_loading(true);
+	fprof_recording(true);
+	FPROF_INSTANT("after"); /* the first event after it says what was not said */
+	e = own_events();
+	CHECK_EQUAL(event_word(&e, last_of(&e, FPROF_EXT_LOADING), 1), 1);
+	ring_events_free(&e);
+}
+CHILD_TEST(loading_is_said_each_time)
+
 static void a_mark_says_that_its_frame_was_not_recorded_throughout(void)
 {
 	struct ring_events e;
@@ -712,6 +734,7 @@ int main(void)
 		CHILD_UNIT(a_named_stream_is_counted_by_its_owner),
 		CHILD_UNIT(a_named_stream_outlives_its_thread),
 		CHILD_UNIT(a_fiber_owns_its_stream_on_every_thread),
+		CHILD_UNIT(loading_is_said_each_time),
 		CHILD_UNIT(a_mark_says_that_its_frame_was_not_recorded_throughout),
 		CHILD_UNIT(the_main_stream_outlives_its_thread),
 		CHILD_UNIT(gpu_events),

@@ -214,6 +214,40 @@ static void a_mark_that_says_it_is_foreign_gives_nobody_a_stream(void **state)
 	fake_balance(fake_ring(w->s, 0, 0), &w->other);
 }
 
+static void say_loading(struct fake_thread *t, bool on, uint64_t time)
+{
+	uint64_t words[2] = {0, on};
+
+	fake_ext(t, FPROF_EXT_LOADING, words, 2, time);
+}
+
+/* Whichever thread says so, and in whatever order that is read. */
+static void frames_in_which_the_game_loads_are_flagged(void **state)
+{
+	struct world *w = *state;
+
+	fake_mark_flagged(&w->main, 0, 1, 0, 1000);
+	say_loading(&w->main, true, 1500);
+	fake_mark_flagged(&w->main, 0, 2, 0, 2000);
+	fake_mark_flagged(&w->main, 0, 3, 0, 3000);
+	say_loading(&w->other, false, 3500); /* this ring is read first */
+	fake_mark_flagged(&w->main, 0, 4, 0, 4000);
+	fake_mark_flagged(&w->main, 0, 5, 0, 5000);
+	say_loading(&w->other, true, 5100);
+	say_loading(&w->other, false, 5200);
+	fake_mark_flagged(&w->main, 0, 6, 0, 6000);
+	fake_mark_flagged(&w->main, 0, 7, 0, 7000);
+	fake_sweep(w->s, 10000);
+	expect_frames(w, 7);
+	expect_frame(w, 0, 0, 1, 0, 1000, FRAME_STARTUP);
+	expect_frame(w, 1, 0, 2, 1000, 2000, FRAME_LOADING);
+	expect_frame(w, 2, 0, 3, 2000, 3000, FRAME_LOADING);
+	expect_frame(w, 3, 0, 4, 3000, 4000, FRAME_LOADING);
+	expect_frame(w, 4, 0, 5, 4000, 5000, 0);
+	expect_frame(w, 5, 0, 6, 5000, 6000, FRAME_LOADING);
+	expect_frame(w, 6, 0, 7, 6000, 7000, 0);
+}
+
 /* What was not recorded is neither cpu nor wait. */
 static void frames_not_recorded_throughout_have_no_partition(void **state)
 {
@@ -801,6 +835,7 @@ int main(void)
 		TEST(late_events_are_kept_apart_and_counted),
 		TEST(marks_of_another_thread_are_counted_not_obeyed),
 		TEST(a_mark_that_says_it_is_foreign_gives_nobody_a_stream),
+		TEST(frames_in_which_the_game_loads_are_flagged),
 		TEST(frames_not_recorded_throughout_have_no_partition),
 		TEST(the_next_marking_thread_takes_over_from_one_that_ended),
 		TEST(the_games_marks_win_over_the_hooks),
