@@ -67,6 +67,8 @@ void batch_free(struct batch *batch)
 		free(batch->chunks.at[i].data);
 	for (i = 0; i < batch->ledgers.count; i++)
 		free(batch->ledgers.at[i].stack);
+	for (i = 0; i < batch->spikes.count; i++)
+		free(batch->spikes.at[i].reason_json);
 	VEC_FREE(&batch->sessions);
 	VEC_FREE(&batch->memories);
 	VEC_FREE(&batch->markers);
@@ -84,6 +86,7 @@ void batch_free(struct batch *batch)
 	VEC_FREE(&batch->ledgers);
 	VEC_FREE(&batch->updates);
 	VEC_FREE(&batch->clears);
+	VEC_FREE(&batch->spikes);
 	free(batch);
 }
 
@@ -129,6 +132,8 @@ static uint64_t weigh_others(const struct batch *b, struct batch_weighed *w)
 		bytes += text_bytes(b->updates.at[w->updates].end_reason) +
 			 text_bytes(b->updates.at[w->updates].fault) +
 			 text_bytes(b->updates.at[w->updates].detail);
+	for (; w->spikes < b->spikes.count; w->spikes++)
+		bytes += text_bytes(b->spikes.at[w->spikes].reason_json);
 	return bytes;
 }
 
@@ -142,5 +147,6 @@ uint64_t batch_weight(struct batch *b)
 	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
 	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
 	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
-	       ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears);
+	       ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears) +
+	       ROWS_BYTES(b->spikes);
 }

@@ -234,6 +234,18 @@ struct sample_row {
 	int64_t value;
 };
 
+/* A trigger fired (trigger_watch.h). For whoever hears of the commit; not stored. */
+struct spike_row {
+	uint64_t session;
+	uint64_t frame;	      /* of the main stream, that it fired in; 0: before the first */
+	uint64_t first, last; /* to be kept; the last ones may be still to come */
+	uint32_t keep;	      /* spikes of this trigger */
+	bool freeze;
+	bool end;	   /* the game has ended, without a goodbye */
+	bool crashed;	   /* ... and was killed */
+	char *reason_json; /* an object: trigger, value, threshold, median, frame */
+};
+
 struct info_row {
 	uint64_t session;
 	char *key, *value;
@@ -263,7 +275,7 @@ struct clear_row {
 
 /* How far batch_weight has come, and what the strings and blobs up to there add up to. */
 struct batch_weighed {
-	size_t sessions, markers, tracks, streams, infos, ledgers, updates;
+	size_t sessions, markers, tracks, streams, infos, ledgers, updates, spikes;
 	uint64_t bytes;
 };
 
@@ -285,6 +297,7 @@ struct batch {
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
 	VEC(struct clear_row) clears;
+	VEC(struct spike_row) spikes;
 	uint64_t bytes; /* of chunk data */
 	struct batch_weighed weighed;
 	uint64_t weight;    /* the store's: of all, while it is queued */

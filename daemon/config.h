@@ -31,6 +31,8 @@ struct config {
 	unsigned memory_mib;	      /* 1024: largest session memory accepted; 1..65536 */
 	unsigned captures_mib;	      /* 2048 of all captures together; 16..1048576 */
 	bool on_demand;		      /* record only what a consumer holds */
+	unsigned spikes_keep;	      /* 8 of one trigger and game; 1..1000 */
+	char *triggers;		      /* of sessions that were given none: JSON, see trigger.h */
 	bool verbose;
 };
 

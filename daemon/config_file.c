@@ -6,6 +6,7 @@
 #include "config_file.h"
 
 #include "log.h"
+#include "trigger.h"
 #include "util.h"
 
 #include <arpa/inet.h>
@@ -31,6 +32,7 @@ static const struct number_key {
 	{"max_sessions", offsetof(struct config, max_sessions), 1, 1024, false},
 	{"memory_mib", offsetof(struct config, memory_mib), 1, 65536, false},
 	{"captures_mib", offsetof(struct config, captures_mib), 16, 1048576, false},
+	{"spikes_keep", offsetof(struct config, spikes_keep), 1, TRIGGER_KEEP_MAX, false},
 };
 
 static const struct path_key {
@@ -137,6 +139,24 @@ static int set_http(struct config *config, const char *value, const struct confi
 	return set_string(&config->http_address, address);
 }
 
+static int set_triggers(struct config *config, const char *value, const struct config_where *where)
+{
+	struct trigger_problem problem;
+	struct trigger_list *list;
+	char allowed[sizeof(problem.where) + sizeof(problem.why) + 64];
+	int r = trigger_list_parse(value, strlen(value), config->spikes_keep, &list, &problem);
+
+	if (r == -EINVAL) {
+		snprintf(allowed, sizeof(allowed), "a JSON array of triggers: %s %s", problem.where,
+			 problem.why);
+		return bad_value(where, "triggers", value, allowed);
+	}
+	if (r < 0)
+		return r;
+	trigger_list_unref(list);
+	return set_string(&config->triggers, value);
+}
+
 int config_set(struct config *config, const char *key, const char *value,
 	       const struct config_where *where)
 {
@@ -152,6 +172,8 @@ int config_set(struct config *config, const char *key, const char *value,
 		return set_http(config, value, where);
 	if (strcmp(key, "on_demand") == 0)
 		return set_flag(&config->on_demand, key, value, where);
+	if (strcmp(key, "triggers") == 0)
+		return set_triggers(config, value, where);
 	return -ENOENT;
 }
 

@@ -421,6 +421,7 @@ static int close_first(struct live *s, struct stream *st)
 	if (st->id == 0) {
 		r = counters_close(s, f, &row);
 		gpu_frame_closed(s->gpu, f->number);
+		r = r < 0 ? r : trigger_watch_frame(s, &row);
 	}
 	st->closed_total = f->number;
 	st->blind = false;

@@ -88,6 +88,7 @@ void live_free(struct live *s)
 	counters_deinit(&s->counters);
 	marker_table_deinit(&s->markers);
 	gpu_free(s->gpu);
+	trigger_watch_free(s->watch);
 	store_resume_free(s->resume);
 	control_free(s->control);
 	free(s->end_reason);
@@ -633,12 +634,15 @@ static int put_ledgers(struct live *s)
 
 int live_flush(struct live *s)
 {
+	size_t gpus = s->batch->frame_gpus.count;
 	int r = s->fault;
 
 	if (r == 0)
 		r = finish_all(s);
 	if (r == 0)
 		r = gpu_flush(s->gpu, s->batch, s->state != SESSION_LIVE);
+	if (r == 0)
+		r = trigger_watch_gpu(s, gpus);
 	s->repaired[REPAIR_GPU_MISSING] += gpu_take_missing(s->gpu);
 	if (r == 0)
 		r = put_ledgers(s);
@@ -673,11 +677,21 @@ static int end_tracks(struct live *s)
 	return r;
 }
 
+/* Killed by a fault, or it ended itself without a goodbye. Programs that another one ended in
+ * order, or that became another one, did not. */
+static bool left_abruptly(const struct live *s)
+{
+	return s->crashed ||
+	       (!s->bye && s->end_reason && strncmp(s->end_reason, "exit status", 11) == 0);
+}
+
 int live_end(struct live *s, enum session_state state)
 {
 	int r = end_tracks(s), flushed;
 
 	s->state = state;
 	flushed = live_flush(s);
+	if (flushed == 0 && left_abruptly(s))
+		flushed = trigger_watch_exit(s);
 	return r < 0 ? r : flushed;
 }

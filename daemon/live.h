@@ -20,6 +20,7 @@
 #include "shm/clock_source.h"
 #include "store.h"
 #include "track.h"
+#include "trigger_watch.h"
 
 #define LIVE_BUF_WORDS	 8192u		/* copied at a time: 64 KiB */
 #define LIVE_RING_WORDS	 (512u * 1024)	/* a ring's share of a sweep */
@@ -48,7 +49,9 @@ struct live {
 	struct frames frames;
 	struct counters counters;
 	struct gpu *gpu;
-	int64_t gpu_frame_shift; /* from the marks' sequence to frame numbers */
+	struct trigger_watch *watch; /* NULL: no triggers */
+	uint64_t watches;	     /* lists that watched events, so far */
+	int64_t gpu_frame_shift;     /* from the marks' sequence to frame numbers */
 
 	struct record record;
 
@@ -64,6 +67,7 @@ struct live {
 	int64_t swept_to;     /* all rings have been read up to here */
 	uint32_t last_sweeps; /* of them so far */
 	bool gone;	      /* the process is: the owner's, live_end is to come */
+	bool bye;	      /* it said goodbye: what it ends by is in order, unless it crashed */
 	bool crashed;
 	int fault; /* 0, or why recording was given up */
 	enum session_state state;

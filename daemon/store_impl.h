@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's inside, shared by store.c and store_resume.c only. */
+/* The store's inside, shared by store.c, store_resume.c and store_notes.c only. */
 #ifndef FPROF_DAEMON_STORE_IMPL_H
 #define FPROF_DAEMON_STORE_IMPL_H
 

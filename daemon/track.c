@@ -28,6 +28,7 @@ static void part_free(struct part *part)
 {
 	chunk_build_deinit(&part->b);
 	VEC_FREE(&part->steps);
+	free(part->watch);
 	free(part->stack);
 	free(part);
 }
@@ -277,6 +278,9 @@ int part_finish(struct live *s, struct part *part)
 		return r;
 	s->batch->chunks.at[s->batch->chunks.count++] = row;
 	s->batch->bytes += row.bytes;
+	r = trigger_watch_chunk(s, part, &row);
+	if (r < 0)
+		return r;
 	give_back_columns(s, part);
 	s->repaired[REPAIR_LATE_EVENT] += row.late;
 	part->track->leads += part->leads;

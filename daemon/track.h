@@ -51,6 +51,7 @@ struct part {
 	int64_t steps_from; /* steps before were forgotten */
 	VEC(struct wait_step) steps;
 
+	void *watch;		  /* trigger_events.c's, malloc'ed; NULL: nothing */
 	struct chunk_open *stack; /* capacity + 1 of them: see run_fast */
 	struct chunk_builder b;	  /* the last one: see part_of */
 };

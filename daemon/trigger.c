@@ -242,7 +242,7 @@ static void set_number(struct trigger *t, enum member m, double v)
 static int take_member(struct trigger *t, enum member m, size_t entry, const json_t *value,
 		       struct trigger_problem *p)
 {
-	double number;
+	double number = 0;
 	int r;
 
 	switch (members[m].form) {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One spike into a capture: what of its window is there, what is missing and why, and what its
+ * trigger then keeps too much. On the spikes' thread.
+ */
+#include "spikes_impl.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What is there of the window, as it was asked for. */
+struct found {
+	uint64_t first, last; /* 0: no frame */
+	uint64_t missing_before, missing_after;
+	char why[SPIKES_WHY];
+};
+
+static void find_missing(const struct open_spike *spike, const struct history_session *s,
+			 struct found *f)
+{
+	uint64_t last = s->last_frame;
+	bool ended = s->update.state != SESSION_LIVE;
+
+	f->first = MAX(spike->first, s->first_retained);
+	f->last = MIN(spike->last, last);
+	if (s->first_retained == 0 || f->last < f->first)
+		f->first = f->last = 0;
+	f->missing_before = f->first > spike->first ? f->first - spike->first : 0;
+	f->missing_after = spike->last > f->last ? spike->last - f->last : 0;
+	if (f->first == 0)
+		f->missing_before = spike->frame >= spike->first && !spike->end
+					    ? spike->frame - spike->first + 1
+					    : 0;
+	snprintf(f->why, sizeof(f->why), "%s%s%s",
+		 f->missing_before ? "events were evicted before they could be saved" : "",
+		 f->missing_before && f->missing_after ? "; " : "",
+		 !f->missing_after ? ""
+		 : ended	   ? "the session ended"
+				   : "no more frames came in time");
+}
+
+static int look(struct spikes *spikes, struct open_spike *spike, struct found *ret_found)
+{
+	struct history_session s = {0};
+	int r = history_session(spikes->history, spike->session, HISTORY_ANY_UID, &s);
+
+	if (r < 0)
+		return r;
+	spike->uid = s.row.uid;
+	if (!spike->game && s.row.name)
+		spike->game = strdup(s.row.name);
+	find_missing(spike, &s, ret_found);
+	history_session_deinit(&s);
+	return ret_found->first == 0 && !spike->end ? -ENOENT : 0;
+}
+
+static int save(struct spikes *spikes, struct open_spike *spike, const struct found *f,
+		uint64_t *ret_capture)
+{
+	_cleanup_free_ char *label = spikes_label(spike);
+	_cleanup_free_ char *reason = NULL;
+	_cleanup_free_ char *name = NULL;
+	struct capture_order order = {
+		.session = spike->session,
+		.first = f->first,
+		.last = f->last,
+		.tail = spike->end,
+		.kind = spike->end ? CAPTURE_CRASH : CAPTURE_SPIKE,
+	};
+
+	reason = spikes_reason(spike, f->missing_before, f->missing_after,
+			       f->why[0] ? f->why : NULL);
+	if (!label || !reason ||
+	    asprintf(&name, "%s, frame %llu: %s", spike->game ? spike->game : "?",
+		     (unsigned long long)spike->frame, label) < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	order.name = name;
+	order.reason_json = reason;
+	return captures_save(spikes->context.captures, &order, spike->uid, ret_capture);
+}
+
+/* Is it a spike of this game and label? */
+static bool is_alike(const struct capture *capture, const char *label, const char *game)
+{
+	_cleanup_free_ char *its_label = NULL;
+	_cleanup_free_ char *its_game = NULL;
+
+	if (capture->kind != CAPTURE_SPIKE && capture->kind != CAPTURE_CRASH)
+		return false;
+	spikes_reason_names(capture->reason_json, &its_label, &its_game);
+	return its_label && its_game && strcmp(its_label, label) == 0 &&
+	       strcmp(its_game, game) == 0;
+}
+
+/* The newest are kept, as many as the trigger says. */
+static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
+{
+	_cleanup_free_ char *label = spikes_label(spike);
+	captures_vec all = {0};
+	uint32_t kept = 0;
+	size_t i;
+	int r = captures_list(spikes->context.captures, spike->uid, &all);
+
+	for (i = 0; r == 0 && label && i < all.count; i++) {
+		const struct capture *c = &all.at[i];
+
+		if (!is_alike(c, label, spike->game ? spike->game : "") || kept++ < spike->keep)
+			continue;
+		r = captures_delete(spikes->context.captures, c->session);
+		if (r == 0)
+			log_debug("capture %llu goes: %u spikes of this trigger are kept",
+				  (unsigned long long)c->session, spike->keep);
+	}
+	if (r < 0)
+		log_warning("session %llu: old spikes cannot be deleted, ignoring it: %s",
+			    (unsigned long long)spike->session, strerror(-r));
+	captures_vec_free(&all);
+}
+
+int spikes_save(struct spikes *spikes, struct open_spike *spike, uint64_t *ret_capture)
+{
+	struct found found = {0};
+	int r = look(spikes, spike, &found);
+
+	if (r == 0)
+		r = save(spikes, spike, &found, ret_capture);
+	if (r < 0)
+		return r;
+	delete_oldest(spikes, spike);
+	return 0;
+}
