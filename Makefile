@@ -62,7 +62,7 @@ SQLITE_OBJ := $(SQLITE_SRC:%.c=$(B)/extension/%.o) $(SHM_SRC:%.c=$(B)/pic/%.o)
 DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
 UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
 
-all: $(B)/fprofd $(B)/fprof $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/fprof_sqlite.so $(B)/game
+all: $(B)/fprofd $(B)/fprof $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
 
 $(B)/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
@@ -106,6 +106,12 @@ $(B)/libfprof-preload.so: $(CLIENT_OBJ) $(HOOK_OBJ) client/preload/preload.map
 	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libfprof-preload.so -Wl,-Bsymbolic -Wl,-z,nodelete \
 		-Wl,--version-script=client/preload/preload.map -o $@ \
 		$(CLIENT_OBJ) $(HOOK_OBJ) $(LDFLAGS) -ldl -lpthread
+
+# -fno-builtin: a wrapper of calloc must not become a call of calloc.
+$(B)/pic/client/alloc/alloc.o: CFLAGS += -fno-builtin
+$(B)/libfprof-alloc.so: $(B)/pic/client/alloc/alloc.o $(B)/pic/client/preload/elf.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libfprof-alloc.so -Wl,-z,nodelete -o $@ $^ $(LDFLAGS)
 
 $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)
