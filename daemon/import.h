@@ -49,6 +49,7 @@ struct import_order {
 	const char *name;      /* the session's; NULL: what the file says */
 	const char *frames;    /* zone:NAME, instant:NAME, auto; NULL: auto */
 	uint32_t uid;
+	uint64_t session; /* the id to be given; 0: any */
 };
 
 /* What an importer made: a finished capture file. */
@@ -71,7 +72,7 @@ int import_run(struct captures *captures, enum import_format format,
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-#define IMPORT_SESSION	1u    /* the session's id within the file */
+#define IMPORT_SESSION	1u    /* the session's id within the file, if nothing else is said */
 #define IMPORT_NAME_MAX 1024u /* bytes of a name; longer ones are cut */
 
 struct import_writer;
@@ -80,6 +81,9 @@ struct import_lane;
 int import_writer_new(const char *directory, struct import_writer **ret_writer);
 void import_writer_free(struct import_writer *w); /* removes what was not finished; NULL is fine */
 
+/* Before import_session: the session's id, of captures_next_id, instead of IMPORT_SESSION. Then the
+ * rows need not be written again when the file is adopted. */
+void import_writer_number(struct import_writer *w, uint64_t session);
 /* The file's connection, for what there are no rows for here. What is prepared on it is finalized
  * before the end. */
 sqlite3 *import_writer_db(struct import_writer *w);

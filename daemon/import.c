@@ -1,0 +1,705 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What imports share. The writer interns markers, builds chunks lane by lane and hands batches of
+ * about a MiB to the capture file, so it holds no more of a session than its marker names, one
+ * chunk a lane that is being written, and one batch. The session's row goes first; its totals last.
+ *
+ * A file is refused by its importer only; whatever the writer is given is made valid: times that
+ * run backwards in a lane are an importer's fault and -EINVAL.
+ */
+#include "import.h"
+
+#include "capture_file.h"
+#include "chunk_build.h"
+#include "history.h"
+#include "shm/layout.h"
+#include "shm/word.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH_BYTES    (1024u * 1024u)
+#define BATCH_ROWS     4096u
+#define MARKERS_MAX    (1u << 20)
+#define NAME_BYTES_MAX (64u * 1024u * 1024u) /* of all markers */
+
+const char *const import_format_names[IMPORT_FORMATS] = {"auto", "chrome", "vprof"};
+
+struct import_writer {
+	struct capture_file *file;
+	struct batch *batch;
+	uint64_t session;
+	uint32_t uid;
+	uint32_t tracks, main_track;
+	uint64_t stored; /* events */
+	uint64_t threads;
+	uint64_t first_frame, last_frame, frames;
+	uint64_t name_bytes;
+	struct marker_row *markers; /* by id - 1 */
+	uint32_t marker_count, marker_capacity;
+	uint32_t *slots; /* of the hash: id or 0 */
+	uint32_t slot_mask;
+	bool streams_done;
+	char *name;
+};
+
+struct import_lane {
+	struct import_writer *writer;
+	uint32_t track, lane, depth;
+	bool started;
+	int64_t last;
+	struct chunk_builder builder;
+	struct chunk_open open[CHUNK_DEPTH_MAX];
+};
+
+/* ---- The report ---------------------------------------------------------------------------- */
+
+static void count_one(struct import_count *counts, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < IMPORT_COUNTS_MAX; i++) {
+		if (!counts[i].name)
+			counts[i].name = name;
+		if (!strcmp(counts[i].name, name)) {
+			counts[i].count++;
+			return;
+		}
+	}
+}
+
+void import_report_add(struct import_report *report, const char *name, uint64_t event,
+		       uint64_t byte, const char *format, ...)
+{
+	va_list arguments;
+
+	count_one(report->counts, name);
+	if (report->any && report->first_event <= event)
+		return;
+	report->any = true;
+	report->first_event = event;
+	report->first_byte = byte;
+	va_start(arguments, format);
+	vsnprintf(report->first_what, sizeof(report->first_what), format, arguments);
+	va_end(arguments);
+}
+
+void import_report_ignore(struct import_report *report, const char *name)
+{
+	count_one(report->ignored, name);
+}
+
+/* ---- Batches ------------------------------------------------------------------------------- */
+
+static int send(struct import_writer *w)
+{
+	struct batch *batch = w->batch;
+	int r;
+
+	w->batch = batch_new();
+	r = w->batch ? capture_file_write(w->file, batch) : -ENOMEM;
+	batch_free(batch);
+	return r;
+}
+
+/* Called after each row: sends what has become large. */
+static int added(struct import_writer *w)
+{
+	struct batch *b = w->batch;
+	size_t rows = b->markers.count + b->chunks.count + b->frames.count +
+		      b->frame_counters.count + b->gpu_spans.count + b->frame_gpus.count;
+
+	return b->bytes >= BATCH_BYTES || rows >= BATCH_ROWS ? send(w) : 0;
+}
+
+int import_writer_new(const char *directory, struct import_writer **ret_writer)
+{
+	struct import_writer *w = calloc(1, sizeof(*w));
+	int r = -ENOMEM;
+
+	if (!w)
+		return r;
+	w->main_track = 1;
+	w->session = IMPORT_SESSION;
+	w->batch = batch_new();
+	if (w->batch)
+		r = capture_file_new(directory, &w->file);
+	if (r < 0) {
+		import_writer_free(w);
+		return r;
+	}
+	*ret_writer = w;
+	return 0;
+}
+
+void import_writer_free(struct import_writer *w)
+{
+	uint32_t i;
+
+	if (!w)
+		return;
+	for (i = 0; i < w->marker_count; i++)
+		marker_row_deinit(&w->markers[i]);
+	free(w->markers);
+	free(w->slots);
+	free(w->name);
+	batch_free(w->batch);
+	capture_file_free(w->file);
+	free(w);
+}
+
+sqlite3 *import_writer_db(struct import_writer *w)
+{
+	return capture_file_db(w->file);
+}
+
+void import_writer_number(struct import_writer *w, uint64_t session)
+{
+	w->session = session;
+}
+
+static char *copy_or_null(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+int import_session(struct import_writer *w, const char *name, uint32_t uid, uint64_t start_utc_ns,
+		   const char *facts_json)
+{
+	struct session_row row = {
+		.id = w->session,
+		.state = SESSION_ENDED,
+		.uid = uid,
+		.name = strdup(name),
+		.facts_json = strdup(facts_json ? facts_json : "{}"),
+		.clock_kind = FPROF_CLOCK_MONOTONIC,
+		.clock_hz = 1e9,
+		.clock_mult = 1,
+		.start_utc_ns = start_utc_ns,
+		.abi_major = FPROF_ABI_MAJOR,
+	};
+	int r;
+
+	w->uid = uid;
+	free(w->name);
+	w->name = strdup(name);
+	if (!w->name || !row.name || !row.facts_json || VEC_PUSH(&w->batch->sessions, row) < 0) {
+		session_row_deinit(&row);
+		return -ENOMEM;
+	}
+	r = VEC_PUSH(&w->batch->memories,
+		     ((struct memory_row){.session = w->session, .origin = FPROF_ORIGIN_GAME}));
+	return r < 0 ? r : send(w);
+}
+
+int import_info(struct import_writer *w, const char *key, const char *value)
+{
+	struct info_row row = {w->session, strdup(key), strdup(value)};
+
+	if (!row.key || !row.value || VEC_PUSH(&w->batch->infos, row) < 0) {
+		free(row.key);
+		free(row.value);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- Markers ------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	for (; text && *text; text++)
+		h = (h ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+	return (h ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t hash_marker(const struct marker_row *m)
+{
+	uint64_t h = hash_text(UINT64_C(0xcbf29ce484222325) ^ m->kind, m->name);
+
+	h = hash_text(h, m->category);
+	h ^= h >> 29;
+	return h * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_marker(const struct marker_row *a, const struct marker_row *b)
+{
+	return a->kind == b->kind && same_text(a->name, b->name) &&
+	       same_text(a->category, b->category) && same_text(a->file, b->file) &&
+	       a->line == b->line && a->level == b->level && a->unit == b->unit &&
+	       a->colour == b->colour;
+}
+
+static uint32_t *slot_of(struct import_writer *w, const struct marker_row *m)
+{
+	uint32_t i = (uint32_t)hash_marker(m) & w->slot_mask;
+
+	while (w->slots[i] && !same_marker(&w->markers[w->slots[i] - 1], m))
+		i = (i + 1) & w->slot_mask;
+	return &w->slots[i];
+}
+
+static int grow_markers(struct import_writer *w)
+{
+	uint32_t capacity = w->marker_capacity ? w->marker_capacity * 2 : 256, i;
+	struct marker_row *markers = realloc(w->markers, capacity * sizeof(*markers));
+	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
+
+	if (markers)
+		w->markers = markers;
+	if (!markers || !slots) {
+		free(slots);
+		return -ENOMEM;
+	}
+	free(w->slots);
+	w->slots = slots;
+	w->slot_mask = capacity * 2 - 1;
+	w->marker_capacity = capacity;
+	for (i = 0; i < w->marker_count; i++)
+		*slot_of(w, &w->markers[i]) = i + 1;
+	return 0;
+}
+
+static int copy_marker(const struct marker_row *m, struct marker_row *ret)
+{
+	*ret = *m;
+	ret->name = copy_or_null(m->name);
+	ret->category = copy_or_null(m->category);
+	ret->file = copy_or_null(m->file);
+	if (ret->name && !ret->category == !m->category && !ret->file == !m->file)
+		return 0;
+	marker_row_deinit(ret);
+	return -ENOMEM;
+}
+
+static int add_marker(struct import_writer *w, const struct marker_row *m, uint32_t *ret_marker)
+{
+	struct marker_row row = *m, ours, stored;
+	size_t bytes = strlen(m->name);
+	int r;
+
+	if (w->marker_count == MARKERS_MAX || w->name_bytes + bytes > NAME_BYTES_MAX)
+		return -ENOSPC;
+	row.session = w->session;
+	row.marker = w->marker_count + 1;
+	r = copy_marker(&row, &ours);
+	if (r < 0)
+		return r;
+	r = copy_marker(&row, &stored);
+	if (r == 0 && VEC_PUSH(&w->batch->markers, stored) < 0) {
+		marker_row_deinit(&stored);
+		r = -ENOMEM;
+	}
+	if (r < 0) {
+		marker_row_deinit(&ours);
+		return r;
+	}
+	w->markers[w->marker_count++] = ours;
+	w->name_bytes += bytes;
+	*ret_marker = row.marker;
+	return added(w);
+}
+
+int import_marker_row(struct import_writer *w, const struct marker_row *row, uint32_t *ret_marker)
+{
+	uint32_t *slot, marker = 0;
+	int r;
+
+	if (w->marker_count == w->marker_capacity) {
+		r = grow_markers(w);
+		if (r < 0)
+			return r;
+	}
+	slot = slot_of(w, row);
+	if (!*slot) {
+		r = add_marker(w, row, &marker);
+		if (r < 0)
+			return r;
+		*slot = marker;
+	}
+	*ret_marker = *slot;
+	return 0;
+}
+
+int import_marker(struct import_writer *w, uint8_t kind, const char *name, const char *category,
+		  uint32_t *ret_marker)
+{
+	struct marker_row row = {.kind = kind, .level = 1, .dynamic = 1};
+
+	row.name = (char *)(uintptr_t)name;
+	row.category = (char *)(uintptr_t)category;
+	return import_marker_row(w, &row, ret_marker);
+}
+
+/* ---- Tracks and lanes ---------------------------------------------------------------------- */
+
+int import_track(struct import_writer *w, enum track_kind kind, int32_t tid, const char *name,
+		 uint32_t *ret_track)
+{
+	struct track_row row = {.session = w->session,
+				.track = w->tracks + 1,
+				.kind = kind,
+				.tid = tid,
+				.name = copy_or_null(name),
+				.end_ticks = INT64_MAX,
+				.ns_per_tick = 1};
+
+	if ((name && !row.name) || VEC_PUSH(&w->batch->tracks, row) < 0) {
+		free(row.name);
+		return -ENOMEM;
+	}
+	if (kind != TRACK_GPU_QUEUE)
+		w->threads++;
+	*ret_track = ++w->tracks;
+	return 0;
+}
+
+int import_main(struct import_writer *w, uint32_t track)
+{
+	w->main_track = track;
+	return 0;
+}
+
+int import_lane_new(struct import_writer *w, uint32_t track, uint32_t lane,
+		    struct import_lane **ret_lane)
+{
+	struct import_lane *l = malloc(sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->writer = w;
+	l->track = track;
+	l->lane = lane;
+	l->depth = 0;
+	l->started = false;
+	l->last = INT64_MIN;
+	chunk_build_init(&l->builder);
+	*ret_lane = l;
+	return 0;
+}
+
+void import_lane_free(struct import_lane *l)
+{
+	if (!l)
+		return;
+	chunk_build_deinit(&l->builder);
+	free(l);
+}
+
+uint32_t import_lane_depth(const struct import_lane *l)
+{
+	return l->depth;
+}
+
+int import_lane_finish(struct import_lane *l)
+{
+	struct import_writer *w = l->writer;
+	struct chunk_row row = {.session = w->session,
+				.track = l->track,
+				.lane = l->lane,
+				.t0 = l->builder.t0,
+				.t1 = l->builder.last,
+				.events = l->builder.events,
+				.depth_in = l->builder.depth_in};
+	int r;
+
+	if (!l->started)
+		return 0;
+	l->started = false;
+	r = chunk_build_finish(&l->builder, &row.data, &row.bytes);
+	if (r < 0)
+		return r;
+	w->stored += row.events;
+	w->batch->bytes += row.bytes;
+	if (VEC_PUSH(&w->batch->chunks, row) < 0) {
+		free(row.data);
+		return -ENOMEM;
+	}
+	return added(w);
+}
+
+/* Room for one event with so many bytes of payload, in a chunk that is not full. */
+static int lane_ready(struct import_lane *l, int64_t t, size_t payload)
+{
+	int r = 0;
+
+	if (t < l->last && l->last != INT64_MIN)
+		return -EINVAL;
+	if (l->started && chunk_build_bytes(&l->builder) + payload + 32 > CHUNK_BYTES_MAX)
+		r = import_lane_finish(l);
+	if (r < 0)
+		return r;
+	if (!l->started)
+		chunk_build_start(&l->builder, t, l->open, l->depth);
+	l->started = true;
+	l->last = t;
+	return chunk_build_room(&l->builder, 1, payload);
+}
+
+int import_begin(struct import_lane *l, int64_t t, uint32_t marker)
+{
+	int r;
+
+	if (l->depth == CHUNK_DEPTH_MAX)
+		return -E2BIG;
+	r = lane_ready(l, t, 0);
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_BEGIN + marker);
+	l->open[l->depth++] = (struct chunk_open){marker, t};
+	return 0;
+}
+
+int import_end(struct import_lane *l, int64_t t)
+{
+	int r = l->depth == 0 ? -EINVAL : lane_ready(l, t, 0);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_END);
+	l->depth--;
+	return 0;
+}
+
+int import_truncate(struct import_lane *l, int64_t t, uint32_t count)
+{
+	int r = l->depth < count ? -EINVAL : lane_ready(l, t, 10);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_TRUNCATE);
+	chunk_build_varint(&l->builder, count);
+	l->depth -= count;
+	return 0;
+}
+
+int import_instant(struct import_lane *l, int64_t t, uint32_t marker)
+{
+	int r = lane_ready(l, t, 10);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_INSTANT);
+	chunk_build_varint(&l->builder, marker);
+	return 0;
+}
+
+int import_message(struct import_lane *l, int64_t t, uint32_t marker, uint32_t colour,
+		   const char *text, size_t bytes)
+{
+	int r;
+
+	bytes = MIN(bytes, FPROF_TEXT_MAX);
+	r = lane_ready(l, t, 30 + bytes);
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_MESSAGE);
+	chunk_build_varint(&l->builder, marker);
+	chunk_build_varint(&l->builder, colour);
+	chunk_build_varint(&l->builder, bytes);
+	chunk_build_raw(&l->builder, text, bytes);
+	return 0;
+}
+
+int import_set_int(struct import_lane *l, int64_t t, uint32_t marker, int64_t value)
+{
+	int r = lane_ready(l, t, 30);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_COUNTER);
+	chunk_build_varint(&l->builder, marker);
+	chunk_build_varint(&l->builder, FPROF_COUNTER_SET | FPROF_VALUE_I64 << 1);
+	chunk_build_varint(&l->builder, chunk_zigzag(value));
+	return 0;
+}
+
+int import_set_double(struct import_lane *l, int64_t t, uint32_t marker, double value)
+{
+	int r = lane_ready(l, t, 30);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_COUNTER);
+	chunk_build_varint(&l->builder, marker);
+	chunk_build_varint(&l->builder, FPROF_COUNTER_SET | FPROF_VALUE_F64 << 1);
+	chunk_build_raw(&l->builder, &value, sizeof(value));
+	return 0;
+}
+
+int import_text(struct import_lane *l, int64_t t, const char *text, size_t bytes)
+{
+	int r;
+
+	bytes = MIN(bytes, FPROF_TEXT_MAX);
+	r = lane_ready(l, t, 10 + bytes);
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_TEXT);
+	chunk_build_varint(&l->builder, bytes);
+	chunk_build_raw(&l->builder, text, bytes);
+	return 0;
+}
+
+static int put_value(struct import_lane *l, int64_t t, uint32_t type, int64_t value)
+{
+	int r = lane_ready(l, t, 20);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_VALUE);
+	chunk_build_varint(&l->builder, type);
+	chunk_build_varint(&l->builder, chunk_zigzag(value));
+	return 0;
+}
+
+int import_value_int(struct import_lane *l, int64_t t, int64_t value)
+{
+	return put_value(l, t, FPROF_VALUE_I64, value);
+}
+
+int import_value_double(struct import_lane *l, int64_t t, double value)
+{
+	int r = lane_ready(l, t, 20);
+
+	if (r < 0)
+		return r;
+	chunk_build_event(&l->builder, t, CHUNK_VALUE);
+	chunk_build_varint(&l->builder, FPROF_VALUE_F64);
+	chunk_build_raw(&l->builder, &value, sizeof(value));
+	return 0;
+}
+
+int import_flags(struct import_lane *l, int64_t t, uint32_t flags)
+{
+	return put_value(l, t, CHUNK_VALUE_FLAGS, flags);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+void import_frame_init(struct frame_row *row, uint64_t number, int64_t t0, int64_t t1)
+{
+	*row = (struct frame_row){.frame = number,
+				  .engine_id = -1,
+				  .t0 = t0,
+				  .t1 = t1,
+				  .begin_ns = t0,
+				  .end_ns = t1,
+				  .cpu_ns = NS_UNKNOWN,
+				  .wait_gpu_ns = NS_UNKNOWN,
+				  .wait_present_ns = NS_UNKNOWN,
+				  .wait_cap_ns = NS_UNKNOWN};
+}
+
+/* The main stream's row, before its first frame. */
+static int add_stream(struct import_writer *w)
+{
+	struct stream_row row = {w->session, 0, strdup("main"), w->main_track};
+
+	if (w->streams_done) {
+		free(row.name);
+		return 0;
+	}
+	if (!row.name || VEC_PUSH(&w->batch->streams, row) < 0) {
+		free(row.name);
+		return -ENOMEM;
+	}
+	w->streams_done = true;
+	return 0;
+}
+
+int import_frame(struct import_writer *w, const struct frame_row *row)
+{
+	struct frame_row copy = *row;
+	int r = add_stream(w);
+
+	if (r < 0)
+		return r;
+	copy.session = w->session;
+	copy.track = w->main_track;
+	if (VEC_PUSH(&w->batch->frames, copy) < 0)
+		return -ENOMEM;
+	if (copy.stream == 0) {
+		if (w->frames++ == 0)
+			w->first_frame = copy.frame;
+		w->last_frame = copy.frame;
+	}
+	return added(w);
+}
+
+int import_frame_counter(struct import_writer *w, const struct frame_counter_row *row)
+{
+	struct frame_counter_row copy = *row;
+
+	copy.session = w->session;
+	return VEC_PUSH(&w->batch->frame_counters, copy) < 0 ? -ENOMEM : added(w);
+}
+
+int import_gpu_span(struct import_writer *w, const struct gpu_span_row *row)
+{
+	struct gpu_span_row copy = *row;
+
+	copy.session = w->session;
+	return VEC_PUSH(&w->batch->gpu_spans, copy) < 0 ? -ENOMEM : added(w);
+}
+
+int import_frame_gpu(struct import_writer *w, const struct frame_gpu_row *row)
+{
+	struct frame_gpu_row copy = *row;
+
+	copy.session = w->session;
+	return VEC_PUSH(&w->batch->frame_gpus, copy) < 0 ? -ENOMEM : added(w);
+}
+
+static int end_session(struct import_writer *w, int64_t end_ns)
+{
+	struct session_update_row row = {.id = w->session,
+					 .state = SESSION_ENDED,
+					 .end_reason = strdup("imported"),
+					 .end_ns = end_ns,
+					 .frames_total = w->last_frame,
+					 .produced = w->stored,
+					 .received = w->stored,
+					 .stored = w->stored};
+	int r = row.end_reason ? add_stream(w) : -ENOMEM;
+
+	if (r == 0)
+		r = VEC_PUSH(&w->batch->updates, row);
+	if (r < 0) {
+		free(row.end_reason);
+		return r;
+	}
+	return send(w);
+}
+
+int import_writer_finish(struct import_writer *w, const struct import_order *order, int64_t end_ns,
+			 struct import_result *result)
+{
+	struct capture *c = &result->capture;
+	struct timespec now;
+	int r = end_session(w, end_ns);
+
+	if (r < 0)
+		return r;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(result->file, sizeof(result->file), "import-%lld-%09ld-%p.fprof",
+		 (long long)now.tv_sec, now.tv_nsec, (void *)w);
+	c->kind = CAPTURE_IMPORTED;
+	c->uid = order->uid;
+	c->session = w->session == IMPORT_SESSION ? 0 : w->session;
+	c->first_frame = w->first_frame;
+	c->last_frame = w->last_frame;
+	c->created_utc_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	result->report.frames = w->frames;
+	free(c->name);
+	c->name = w->name;
+	w->name = NULL;
+	return capture_file_finish(w->file, result->file);
+}
