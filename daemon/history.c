@@ -21,7 +21,8 @@
 	"SELECT " ROWS_SESSION ", " ROWS_UPDATE ", t.threads_seen, t.chunk_bytes, " \
 	"(SELECT min(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
 	"(SELECT max(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
-	"(SELECT events_from FROM streams WHERE session = s.id AND stream = 0) "    \
+	"(SELECT events_from FROM streams WHERE session = s.id AND stream = 0), "   \
+	"(SELECT value FROM meta WHERE key = 'capture.kind') "                      \
 	"FROM " ROWS_SESSION_FROM " WHERE (?1 = 4294967295 OR s.uid = ?1) "
 
 #define CHUNK_SELECT "SELECT t0, t1, events, depth_in, data FROM chunks "
@@ -318,6 +319,7 @@ static int read_session(struct history *h, sqlite3_stmt *stmt, struct history_se
 	ret->first_frame = row_uint(&row);
 	ret->last_frame = row_uint(&row);
 	events_from = row_uint(&row);
+	ret->capture_kind = h->file ? (int)row_int(&row) : -1;
 	events_from = MAX(events_from, ret->first_frame);
 	if (ret->last_frame > 0 && ret->last_frame >= events_from) {
 		ret->first_retained = events_from;

@@ -31,6 +31,7 @@ struct history_session {
 	uint64_t first_frame, last_frame; /* of the main stream's rows; 0: none */
 	uint32_t threads;		  /* thread tracks seen */
 	uint64_t chunk_bytes;		  /* what its events use */
+	int capture_kind;		  /* enum capture_kind (captures.h); -1: recorded */
 	VEC(struct info_row) infos;
 };
 void history_session_deinit(struct history_session *session);

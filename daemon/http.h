@@ -7,6 +7,7 @@
 #define FPROF_DAEMON_HTTP_H
 
 #include "batch.h"
+#include "captures.h"
 #include "config.h"
 #include "drain.h"
 #include "loop.h"
@@ -19,6 +20,7 @@ struct http;
 struct http_context {
 	const struct config *config;
 	struct store *store;
+	struct captures *captures;
 	struct drain *drain;
 	struct sampler *sampler;
 	struct status *status;

@@ -42,6 +42,7 @@ struct app {
 	struct loop *loop;
 	struct status *status;
 	struct store *store;
+	struct captures *captures;
 	struct drain *drain;
 	struct sampler *sampler;
 	struct listen *listen;
@@ -94,6 +95,7 @@ static void say_unchangeable(const struct config *old, const struct config *new)
 		{"history_mib", old->history_mib != new->history_mib},
 		{"history_session_mib", old->history_session_mib != new->history_session_mib},
 		{"max_counters", old->max_counters != new->max_counters},
+		{"captures_mib", old->captures_mib != new->captures_mib},
 		{"on_demand", old->on_demand != new->on_demand},
 		{"sample_ms", old->sample_ms != new->sample_ms},
 	};
@@ -236,6 +238,7 @@ static int start_http(struct app *app)
 	struct http_context context = {
 		.config = &app->config,
 		.store = app->store,
+		.captures = app->captures,
 		.drain = app->drain,
 		.sampler = app->sampler,
 		.status = app->status,
@@ -284,6 +287,8 @@ static int start(struct app *app)
 	if (r == 0)
 		r = store_new(&app->config, on_committed, app, &app->store);
 	if (r == 0)
+		r = captures_new(&app->config, app->store, &app->captures);
+	if (r == 0)
 		r = drain_new(&app->config, app->store, &app->drain);
 	if (r == 0)
 		r = sampler_new(&app->config, app->store, &app->sampler);
@@ -317,6 +322,7 @@ static void stop(struct app *app)
 	sampler_free(app->sampler);
 	set_http(app, NULL);
 	http_free(http);
+	captures_free(app->captures);
 	store_free(app->store);
 	if (app->loop) {
 		loop_remove(app->loop, app->watchdog);
