@@ -48,6 +48,7 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_HEALTHZ] = api_health,  [ROUTE_READYZ] = api_ready,
 		[ROUTE_METRICS] = api_metrics, [ROUTE_COUNTERS] = api_counters,
 		[ROUTE_COUNTER] = api_counter, [ROUTE_ASSET] = api_asset,
+		[ROUTE_CHECK] = api_check,     [ROUTE_SESSION_CHECK] = api_check,
 	};
 
 	return handlers[id];

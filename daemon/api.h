@@ -75,6 +75,7 @@ void api_threads(const struct api *api, const struct api_request *q, struct api_
 void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_counters(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_counter(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_check(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);

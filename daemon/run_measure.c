@@ -27,6 +27,8 @@ bool run_frames_take(struct run_frames *frames, const struct frame_row *row)
 		frames->startup++;
 	} else if (row->flags & FRAME_PAUSED) {
 		frames->paused++;
+	} else if (row->flags & FRAME_LOADING) {
+		frames->loading++;
 	} else if (row->flags & FRAME_CLOCK_STEP) {
 		frames->clock_step++;
 	} else {

@@ -26,6 +26,7 @@ static const struct tool_command commands[] = {
 	{"frame", tool_frame, false},
 	{"tail", tool_tail, false},
 	{"dashboard", tool_dashboard, false},
+	{"check", tool_check, false},
 	{"selftest", tool_selftest, false},
 };
 
@@ -42,6 +43,10 @@ static const char help_text[] =
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
 	"  fprof dashboard [--open]               the page's address\n"
+	"  fprof check CONDITION... [--session S [--from N --to N | --last N] | --runs A,B,...]\n"
+	"              [--stream NAME] [--allow-loss]\n"
+	"                                         the regression gate: 'frame.p99<=16.7', or frame.p99\n"
+	"                                         baseline=NAME tolerance=5% floor_ms=0.2\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
 	"  fprof --version | --help\n"
 	"\n"
@@ -53,7 +58,7 @@ static const char help_text[] =
 	"                     directory of $FPROF_SOCKET alone where that is set\n"
 	"  --token-file FILE  bearer token for --url ($FPROF_TOKEN holds a token itself)\n"
 	"\n"
-	"Exit codes: 0 done; 1 failed or not found; 2 wrong usage; 77 no daemon answers or "
+	"Exit codes: 0 done; 1 failed or not found; 2 wrong usage; 3 check: inconclusive; 77 no daemon answers or "
 	"something\n"
 	"is missing here; 78 an unusable option, variable or file. `run` becomes the game: its "
 	"exit\n"

@@ -9,6 +9,7 @@ enum tool_exit {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1, /* asked and answered no: not found, refused, a test that failed */
 	TOOL_USAGE = 2,
+	TOOL_INCONCLUSIVE = 3, /* check: too little to tell */
 	TOOL_UNAVAILABLE = 77, /* no daemon answers, or this machine lacks what is needed */
 	TOOL_CONFIG = 78,      /* an option, variable or file that names something unusable */
 };
@@ -33,6 +34,7 @@ int tool_frames(const struct tool_options *options, int argc, char **argv);
 int tool_frame(const struct tool_options *options, int argc, char **argv);
 int tool_tail(const struct tool_options *options, int argc, char **argv);
 int tool_dashboard(const struct tool_options *options, int argc, char **argv);
+int tool_check(const struct tool_options *options, int argc, char **argv);
 int tool_selftest(const struct tool_options *options, int argc, char **argv);
 
 /* Prints the help; returns TOOL_OK. */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names are tried before numbers are taken apart, the whole text first: a capture may have a comma
+ * or a colon in its name. Captures of a name are runs in the order in which they were made.
+ */
+#include "api_sides.h"
+
+#include "captures.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_SHOWN 64u
+
+void side_parts_free(side_parts_vec *parts)
+{
+	size_t i;
+
+	for (i = 0; i < parts->count; i++)
+		free(parts->at[i].text);
+	VEC_FREE(parts);
+}
+
+int side_parts_add(side_parts_vec *parts, const struct side_part *part, const char *text,
+		   size_t bytes)
+{
+	struct side_part copy = *part;
+
+	copy.text = strndup(text, bytes);
+	if (!copy.text)
+		return -ENOMEM;
+	if (VEC_PUSH(parts, copy) < 0) {
+		free(copy.text);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* All captures called name, as parts like model. Returns how many, or -ENOMEM. */
+static int add_named(const captures_vec *captures, const char *name, size_t bytes,
+		     const struct side_part *model, side_parts_vec *parts)
+{
+	int found = 0;
+	size_t i;
+
+	for (i = captures->count; i > 0; i--) {
+		const struct capture *c = &captures->at[i - 1];
+		struct side_part part = *model;
+
+		if (!c->name || strlen(c->name) != bytes || memcmp(c->name, name, bytes) != 0)
+			continue;
+		part.session = c->session;
+		if (side_parts_add(parts, &part, name, bytes) < 0)
+			return -ENOMEM;
+		found++;
+	}
+	return found;
+}
+
+/* The frames at the end of text, ":FROM-TO": true, and *ret_bytes is what stands before. */
+static bool take_frames(const char *text, size_t *bytes, struct side_part *part)
+{
+	char digits[48], *dash;
+	size_t at = *bytes;
+
+	while (at > 0 && text[at - 1] != ':')
+		at--;
+	if (at < 2 || *bytes - at >= sizeof(digits))
+		return false;
+	memcpy(digits, text + at, *bytes - at);
+	digits[*bytes - at] = '\0';
+	dash = strchr(digits, '-');
+	if (!dash)
+		return false;
+	*dash++ = '\0';
+	if (route_number(digits, 1, INT64_MAX, &part->from) < 0 ||
+	    route_number(dash, part->from, INT64_MAX, &part->to) < 0)
+		return false;
+	*bytes = at - 1;
+	return true;
+}
+
+/* One element: how many parts it came to; 0: nobody is called so. */
+static int add_element(const captures_vec *captures, const char *text, size_t bytes,
+		       side_parts_vec *parts)
+{
+	struct side_part part = {0};
+	char session[24];
+	size_t rest = bytes;
+	int r = add_named(captures, text, bytes, &part, parts);
+
+	if (r != 0)
+		return r;
+	take_frames(text, &rest, &part);
+	if (rest < sizeof(session)) {
+		memcpy(session, text, rest);
+		session[rest] = '\0';
+		if (route_session(session, &part.session) == 0)
+			return side_parts_add(parts, &part, text, bytes) < 0 ? -ENOMEM : 1;
+	}
+	return rest == bytes ? 0 : add_named(captures, text, rest, &part, parts);
+}
+
+static bool listed(const char *const *names, size_t count, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static void fail_unknown(struct api_answer *a, const char *parameter, const char *text,
+			 size_t bytes, const captures_vec *captures)
+{
+	const char *names[NAMES_SHOWN + 2];
+	struct api_problem problem = {404, "not-found", "There is no such thing", parameter, names};
+	size_t i, n = 0;
+
+	for (i = 0; i < captures->count && n < NAMES_SHOWN; i++)
+		if (captures->at[i].name && !listed(names, n, captures->at[i].name))
+			names[n++] = captures->at[i].name;
+	names[n++] = "a session's number, or current; with :FROM-TO for some of its frames";
+	names[n] = NULL;
+	api_fail(a, &problem, "Nothing is called %.*s; allowed lists the names there are",
+		 (int)MIN(bytes, 200u), text);
+}
+
+static void fail_memory(struct api_answer *a)
+{
+	api_fail_history(a, -ENOMEM, "runs");
+}
+
+static bool resolve(struct api_answer *a, const char *parameter, const char *text,
+		    const captures_vec *captures, side_parts_vec *parts)
+{
+	static const char *const allowed[] = {"SESSION, SESSION:FROM-TO or a capture's name; "
+					      "several are joined by commas",
+					      "at most 256 runs", NULL};
+	struct side_part whole = {0};
+	const char *next;
+	size_t bytes;
+	int r = add_named(captures, text, strlen(text), &whole, parts);
+
+	for (; r == 0; text = next) {
+		bytes = strcspn(text, ",");
+		next = text + bytes + 1;
+		if (bytes == 0)
+			break;
+		r = add_element(captures, text, bytes, parts);
+		if (r == 0) {
+			fail_unknown(a, parameter, text, bytes, captures);
+			return false;
+		}
+		if (r < 0 || parts->count > SIDE_PARTS_MAX || text[bytes] == '\0')
+			break;
+		r = 0;
+	}
+	if (r < 0)
+		fail_memory(a);
+	else if (r == 0 || parts->count > SIDE_PARTS_MAX)
+		api_fail_parameter(a, parameter, text, allowed);
+	return r > 0 && parts->count <= SIDE_PARTS_MAX;
+}
+
+static void captures_deinit(captures_vec *captures)
+{
+	captures_vec_free(captures);
+}
+
+bool api_side_resolve(const struct api *api, const struct api_request *q, struct api_answer *a,
+		      const char *parameter, const char *text, side_parts_vec *ret_parts)
+{
+	__attribute__((cleanup(captures_deinit))) captures_vec captures = {0};
+	int r = captures_list(api->context->captures, q->uid, &captures);
+
+	if (r < 0) {
+		api_fail_history(a, r, "captures");
+		return false;
+	}
+	return resolve(a, parameter, text, &captures, ret_parts);
+}
+
+static bool open_range(struct api_answer *a, const struct side_part *part, const char *stream,
+		       struct api_part *p)
+{
+	struct range_query query = {.stream = stream,
+				    .from = MAX(part->from, 1u),
+				    .to = part->to ? part->to : INT64_MAX,
+				    .last = part->last};
+	int r = range_open(p->reader.history, p->session.row.id, &query, &p->range);
+
+	if (r < 0) {
+		api_fail_history(a, r, "frames");
+		return false;
+	}
+	if (part->to && !part->last)
+		p->missing = part->to - part->from + 1 - p->range.frames.frames.count;
+	return true;
+}
+
+bool api_part_open(const struct api *api, const struct api_request *q, struct api_answer *a,
+		   const struct side_part *part, const char *stream, struct api_part *ret_part)
+{
+	_cleanup_free_ struct api_request *one = malloc(sizeof(*one));
+	char id[24] = "current";
+
+	memset(ret_part, 0, sizeof(*ret_part));
+	if (!one) {
+		fail_memory(a);
+		return false;
+	}
+	*one = *q;
+	if (part->session)
+		snprintf(id, sizeof(id), "%llu", (unsigned long long)part->session);
+	one->route.id = id;
+	if (api_open_session(api, one, a, &ret_part->reader, &ret_part->session) &&
+	    open_range(a, part, stream, ret_part))
+		return true;
+	api_part_close(ret_part);
+	return false;
+}
+
+void api_part_close(struct api_part *part)
+{
+	range_close(&part->range);
+	history_session_deinit(&part->session);
+	api_reader_release(&part->reader);
+	memset(part, 0, sizeof(*part));
+}
+
+struct run_identity api_part_identity(const struct api_part *part)
+{
+	const struct session_row *row = &part->session.row;
+
+	return (struct run_identity){row->start_utc_ns, row->process_start, row->pid};
+}
+
+bool run_identity_same(const struct run_identity *a, const struct run_identity *b)
+{
+	return a->start_utc_ns == b->start_utc_ns && a->process_start == b->process_start &&
+	       a->pid == b->pid;
+}
