@@ -41,14 +41,28 @@ int api_temporary(const struct api *api)
 api_handler api_handler_of(enum route_id id)
 {
 	static const api_handler handlers[] = {
-		[ROUTE_STATUS] = api_status,   [ROUTE_SESSIONS] = api_sessions,
-		[ROUTE_SESSION] = api_session, [ROUTE_FRAMES] = api_frames,
-		[ROUTE_FRAME] = api_frame,     [ROUTE_THREADS] = api_threads,
-		[ROUTE_STREAMS] = api_streams, [ROUTE_OPENAPI] = api_asset,
-		[ROUTE_HEALTHZ] = api_health,  [ROUTE_READYZ] = api_ready,
-		[ROUTE_METRICS] = api_metrics, [ROUTE_COUNTERS] = api_counters,
-		[ROUTE_COUNTER] = api_counter, [ROUTE_ASSET] = api_asset,
-		[ROUTE_CHECK] = api_check,     [ROUTE_SESSION_CHECK] = api_check,
+		[ROUTE_STATUS] = api_status,
+		[ROUTE_SESSIONS] = api_sessions,
+		[ROUTE_SESSION] = api_session,
+		[ROUTE_FRAMES] = api_frames,
+		[ROUTE_FRAME] = api_frame,
+		[ROUTE_THREADS] = api_threads,
+		[ROUTE_STREAMS] = api_streams,
+		[ROUTE_OPENAPI] = api_asset,
+		[ROUTE_HEALTHZ] = api_health,
+		[ROUTE_READYZ] = api_ready,
+		[ROUTE_METRICS] = api_metrics,
+		[ROUTE_COUNTERS] = api_counters,
+		[ROUTE_RECORDING] = api_recording,
+		[ROUTE_RECORDING_SET] = api_recording_set,
+		[ROUTE_CLEAR] = api_clear,
+		[ROUTE_CONSUMER_TAKE] = api_consumer_take,
+		[ROUTE_CONSUMER_RENEW] = api_consumer_renew,
+		[ROUTE_CONSUMER_RELEASE] = api_consumer_release,
+		[ROUTE_COUNTER] = api_counter,
+		[ROUTE_ASSET] = api_asset,
+		[ROUTE_CHECK] = api_check,
+		[ROUTE_SESSION_CHECK] = api_check,
 	};
 
 	return handlers[id];

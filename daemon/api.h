@@ -75,6 +75,12 @@ void api_threads(const struct api *api, const struct api_request *q, struct api_
 void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_counters(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_counter(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_recording(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_recording_set(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_clear(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_consumer_take(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_consumer_renew(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_consumer_release(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_check(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
@@ -135,6 +141,10 @@ void api_json_session(struct json *j, const struct api *api, const struct histor
 /* A member of the first and the last of some frames; first 0: null. */
 void api_json_range(struct json *j, const char *key, uint64_t first, uint64_t last);
 void api_json_retained(struct json *j, const struct history_session *s);
+/* "stopped", "recording", "frozen" */
+const char *api_record_name(uint32_t state);
+/* Whether a session records, as an object. */
+void api_json_recording(struct json *j, const struct api *api, const struct history_session *s);
 /* What recording costs the game: a member, null before the first frame. */
 void api_json_own_cost(struct json *j, const struct api *api, const struct session_update_row *u);
 /* The members of a frame (the tail has no number), without its braces. gpus: those of this frame.

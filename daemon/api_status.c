@@ -194,7 +194,8 @@ static void totals_add(struct api_totals *t, const struct session_update_row *u)
 
 	t->sessions++;
 	t->live += u->state == SESSION_LIVE;
-	t->recording += u->state == SESSION_LIVE && !u->fault;
+	t->recording += u->state == SESSION_LIVE && !u->fault &&
+			u->record_in_force == FPROF_STATE_RECORDING;
 	if (u->state == SESSION_LIVE)
 		t->threads_active += u->threads_active;
 	t->frames += u->frames_total;

@@ -34,7 +34,8 @@
 #define COMMIT_NS     (100 * MILLION)
 #define BATCH_BYTES   (4u * 1024 * 1024)
 #define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
-#define LAST_SWEEPS   64u		 /* at the end, while a session is behind */
+#define CLEAR_NS      (10 * BILLION)
+#define LAST_SWEEPS   64u /* at the end, while a session is behind */
 
 enum command_kind {
 	COMMAND_OPEN,
@@ -54,6 +55,7 @@ struct command {
 	struct memory *memory;
 	bool crashed;
 	char *reason;
+	uint64_t ticket; /* of a clear */
 };
 
 struct drain {
@@ -66,6 +68,8 @@ struct drain {
 	/* under the mutex */
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
+	pthread_cond_t cleared;
+	uint64_t clears, clears_done;
 	struct command *commands, **commands_end;
 	bool stop;
 	struct drain_health health;
@@ -279,14 +283,18 @@ static void run_clear(struct drain *d, struct command *c)
 {
 	size_t i = find(d, c->session);
 
-	if (i == d->sessions.count)
-		return;
-	commit(d);
-	if (live_clear(d->sessions.at[i]) < 0)
-		log_error("session %llu: out of memory: its history is not cleared",
-			  (unsigned long long)c->session);
-	control_set_cleared(d->controls, c->session);
-	commit(d);
+	if (i < d->sessions.count) {
+		commit(d);
+		if (live_clear(d->sessions.at[i]) < 0)
+			log_error("session %llu: out of memory: its history is not cleared",
+				  (unsigned long long)c->session);
+		control_set_cleared(d->controls, c->session);
+		commit(d);
+	}
+	pthread_mutex_lock(&d->mutex);
+	d->clears_done = c->ticket;
+	pthread_cond_broadcast(&d->cleared);
+	pthread_mutex_unlock(&d->mutex);
 }
 
 static void run_commands(struct drain *d, struct command *c)
@@ -450,6 +458,8 @@ static int init_sync(struct drain *d)
 		r = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	if (r == 0)
 		r = pthread_cond_init(&d->wake, &attr);
+	if (r == 0)
+		r = pthread_cond_init(&d->cleared, &attr);
 	pthread_condattr_destroy(&attr);
 	if (r == 0)
 		r = pthread_mutex_init(&d->mutex, NULL);
@@ -494,24 +504,33 @@ fail:
 	return r;
 }
 
-void drain_free(struct drain *drain)
+void drain_stop(struct drain *drain)
 {
 	size_t i;
 
-	if (!drain)
+	if (!drain || drain->stop)
 		return;
 	pthread_mutex_lock(&drain->mutex);
 	drain->stop = true;
 	pthread_cond_signal(&drain->wake);
+	pthread_cond_broadcast(&drain->cleared);
 	pthread_mutex_unlock(&drain->mutex);
 	pthread_join(drain->thread, NULL);
 	for (i = 0; i < drain->sessions.count; i++)
 		live_free(drain->sessions.at[i]);
 	VEC_FREE(&drain->sessions);
+}
+
+void drain_free(struct drain *drain)
+{
+	if (!drain)
+		return;
+	drain_stop(drain);
 	VEC_FREE(&drain->opened);
 	batch_free(drain->batch);
 	control_set_free(drain->controls);
 	pthread_cond_destroy(&drain->wake);
+	pthread_cond_destroy(&drain->cleared);
 	pthread_mutex_destroy(&drain->mutex);
 	free(drain);
 }
@@ -521,7 +540,7 @@ void drain_set_sampler(struct drain *drain, struct sampler *sampler)
 	drain->sampler = sampler;
 }
 
-static int queue(struct drain *d, const struct command *fields)
+static int queue(struct drain *d, struct command *fields)
 {
 	struct command *c = malloc(sizeof(*c));
 
@@ -530,6 +549,8 @@ static int queue(struct drain *d, const struct command *fields)
 	*c = *fields;
 	c->next = NULL;
 	pthread_mutex_lock(&d->mutex);
+	if (c->kind == COMMAND_CLEAR)
+		c->ticket = fields->ticket = ++d->clears;
 	*d->commands_end = c;
 	d->commands_end = &c->next;
 	pthread_cond_signal(&d->wake);
@@ -596,13 +617,29 @@ int drain_session_record(struct drain *drain, uint64_t session, enum fprof_recor
 	return control_set_record(drain->controls, session, state);
 }
 
+static int wait_cleared(struct drain *d, uint64_t ticket)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + CLEAR_NS;
+	struct timespec until = {(time_t)(until_ns / BILLION), (long)(until_ns % BILLION)};
+	int r = 0;
+
+	pthread_mutex_lock(&d->mutex);
+	while (r == 0 && d->clears_done < ticket && !d->stop)
+		r = pthread_cond_timedwait(&d->cleared, &d->mutex, &until);
+	r = d->clears_done >= ticket ? 0 : -ETIMEDOUT;
+	pthread_mutex_unlock(&d->mutex);
+	return r;
+}
+
 int drain_session_clear(struct drain *drain, uint64_t session)
 {
 	struct command c = {.kind = COMMAND_CLEAR, .session = session};
 	struct control_view view;
 	int r = control_set_view(drain->controls, session, &view);
 
-	return r < 0 ? r : queue(drain, &c);
+	if (r == 0)
+		r = queue(drain, &c);
+	return r < 0 ? r : wait_cleared(drain, c.ticket);
 }
 
 void drain_health(struct drain *drain, struct drain_health *ret_health)

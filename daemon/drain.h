@@ -23,7 +23,10 @@
 struct drain;
 
 int drain_new(const struct config *config, struct store *store, struct drain **ret_drain);
-/* Drains what there is, submits it, stops. NULL is fine. */
+/* Drains what there is, submits it, stops. What others ask it is answered until drain_free. NULL is
+ * fine. */
+void drain_stop(struct drain *drain);
+/* The same, where that was not done yet, and frees it. NULL is fine. */
 void drain_free(struct drain *drain);
 
 /* Who is told of sessions, once the store has their rows; before any is opened. */
@@ -45,7 +48,7 @@ struct control_set *drain_controls(struct drain *drain);
  * session), -EINVAL (a session that is stopped cannot be frozen). Any thread. */
 int drain_session_record(struct drain *drain, uint64_t session, enum fprof_record_state state);
 /* Empties the session's history up to the last frame boundary; names stay. One that was frozen is
- * stopped afterwards. 0, -ENOENT, -ENOMEM. */
+ * stopped afterwards. Waits until the store has what clears it: 0, -ENOENT, -ENOMEM, -ETIMEDOUT. */
 int drain_session_clear(struct drain *drain, uint64_t session);
 
 struct drain_health {

@@ -5,6 +5,8 @@
  */
 #include "events.h"
 
+#include "consumers.h"
+#include "control_set.h"
 #include "feed.h"
 #include "util.h"
 
@@ -18,6 +20,8 @@
 struct events {
 	struct MHD_Connection *connection;
 	struct stream_client *client;
+	struct consumers *consumers;
+	uint64_t consumer; /* it holds what it listens to */
 };
 
 static void events_sleep(void *userdata)
@@ -44,6 +48,7 @@ static void events_free(void *userdata)
 	struct events *e = userdata;
 
 	stream_client_free(e->client);
+	consumers_stream_end(e->consumers, e->consumer);
 	free(e);
 }
 
@@ -111,6 +116,9 @@ static struct MHD_Response *open_stream(const struct api *api, struct MHD_Connec
 		return NULL;
 	}
 	e->connection = c;
+	e->consumers = control_set_consumers(drain_controls(api->context->drain));
+	e->consumer = consumers_stream_begin(e->consumers, filter->session, filter->uid);
+	control_set_update(drain_controls(api->context->drain));
 	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, events_read, e,
 					      events_free);
 	if (!r)

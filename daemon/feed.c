@@ -25,6 +25,7 @@ struct news {
 	uint64_t from, to;	   /* frames */
 	uint64_t gpu_from, gpu_to; /* frames that got GPU rows */
 	bool state;		   /* began, or ended */
+	bool record;		   /* its recording was stopped, resumed or frozen */
 };
 
 struct feed {
@@ -92,6 +93,8 @@ static void note_states(struct feed *feed, const struct batch *batch)
 
 		if (u->state != SESSION_LIVE && (n = news_of(feed, u->id)))
 			n->state = true;
+		if (u->record_news && (n = news_of(feed, u->id)))
+			n->record = true;
 	}
 }
 
@@ -189,6 +192,22 @@ static void tell_session(struct feed *feed, struct history *h, const struct hist
 	VEC_FREE(&streams);
 }
 
+static void tell_record(struct feed *feed, const struct history_session *s)
+{
+	struct stream_event event = {.kind = STREAM_STATE, .session = s->row.id, .uid = s->row.uid};
+	struct json text = {0};
+
+	stream_format_begin(&text, "state");
+	stream_format_data(&text);
+	api_json_recording(&text, feed->api, s);
+	stream_format_end(&text);
+	event.text = text.at;
+	event.bytes = text.count;
+	if (!text.failed)
+		stream_publish(feed->api->hub, &event);
+	json_free(&text);
+}
+
 /* Tells all of n and takes from it what was told. 0 or -errno: the rest is still to be told. */
 static int tell(struct feed *feed, struct history *h, struct news *n)
 {
@@ -214,6 +233,8 @@ static int tell(struct feed *feed, struct history *h, struct news *n)
 		if (rc < 0)
 			return rc;
 	}
+	if (n->record)
+		tell_record(feed, &s);
 	if (n->state)
 		tell_session(feed, h, &s);
 	return 0;
@@ -236,6 +257,8 @@ static void put_back(struct feed *feed, const struct news *rest)
 	}
 	if (n)
 		n->state |= rest->state;
+	if (n)
+		n->record |= rest->record;
 	feed->again = true;
 	pthread_mutex_unlock(&feed->lock);
 }

@@ -318,10 +318,11 @@ static void stop(struct app *app)
 	struct http *http = app->http;
 
 	listen_free(app->listen);
-	drain_free(app->drain);
+	drain_stop(app->drain);
 	sampler_free(app->sampler);
 	set_http(app, NULL);
 	http_free(http);
+	drain_free(app->drain);
 	captures_free(app->captures);
 	store_free(app->store);
 	if (app->loop) {

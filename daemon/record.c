@@ -65,6 +65,7 @@ static void begin(struct live *s, int64_t t)
 	}
 	if (rec->pending || rec->state != FPROF_STATE_RECORDING)
 		rec->off_to = MAX(t, rec->off_from);
+	rec->begun = true;
 	change(s, FPROF_STATE_RECORDING, open_frame(s));
 }
 
@@ -123,6 +124,9 @@ void record_marked(struct live *s, int64_t t)
 {
 	if (s->record.state != FPROF_STATE_RECORDING && t > s->record.off_from)
 		begin(s, t);
+	if (s->record.begun)
+		change(s, FPROF_STATE_RECORDING, open_frame(s));
+	s->record.begun = false;
 }
 
 int record_check(struct live *s, struct part *part, int64_t t)

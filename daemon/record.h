@@ -24,6 +24,7 @@ struct record {
 	int64_t off_from, off_to;      /* not recorded: [from, to); from INT64_MAX: never yet */
 	uint32_t stops;		       /* so far: parts that have fewer have zones to be closed */
 	uint32_t settled;	       /* ... that all parts have been brought up to */
+	bool begun;		       /* ... again, and no mark has come since */
 	struct ring *pending;	       /* its next mark is where recording ceases; NULL: none's */
 	enum fprof_record_state pending_state;
 };

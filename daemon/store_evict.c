@@ -479,14 +479,20 @@ static struct stored_session *next_ended(const struct evictor *e, size_t *ret_co
 	return found;
 }
 
+/* The session with the most events; one that is frozen only where no other has any. */
 static struct stored_session *largest(const struct evictor *e)
 {
-	struct stored_session *found = NULL;
+	struct stored_session *found = NULL, *s;
 	size_t i;
 
-	for (i = 0; i < e->sessions->all.count; i++)
-		if (!found || e->sessions->all.at[i]->chunk_bytes > found->chunk_bytes)
-			found = e->sessions->all.at[i];
+	for (i = 0; i < e->sessions->all.count; i++) {
+		s = e->sessions->all.at[i];
+		if (s->chunk_bytes == 0)
+			continue;
+		if (!found || (found->frozen && !s->frozen) ||
+		    (found->frozen == s->frozen && s->chunk_bytes > found->chunk_bytes))
+			found = s;
+	}
 	return found;
 }
 
@@ -502,7 +508,7 @@ static int evict_some(struct evictor *e, uint64_t bytes, struct evict_totals *to
 		return r < 0 ? r : 1;
 	}
 	victim = largest(e);
-	return victim && victim->chunk_bytes > 0 ? evict_bytes(e, victim, bytes, totals) : 0;
+	return victim ? evict_bytes(e, victim, bytes, totals) : 0;
 }
 
 int evictor_make_room(struct evictor *evictor, const struct evict_limits *limits, uint64_t incoming,

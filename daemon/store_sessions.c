@@ -3,6 +3,7 @@
  * last. */
 #include "store_sessions.h"
 
+#include "shm/layout.h"
 #include "sql.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int r = sql_prepare(db,
 			    "SELECT t.session, t.state, threads_seen, next_track, chunk_bytes, "
-			    "evicted_before_ticks, uid FROM session_totals t "
+			    "evicted_before_ticks, uid, recording FROM session_totals t "
 			    "JOIN sessions s ON s.id = t.session",
 			    &stmt);
 
@@ -186,6 +187,7 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 		s->chunk_bytes = row_uint(&row);
 		s->evicted_before = row_int_or(&row, INT64_MIN);
 		s->uid = row_u32(&row);
+		s->frozen = row_u32(&row) == FPROF_STATE_FROZEN;
 		r = 0;
 	}
 	return r;

@@ -32,6 +32,7 @@ struct stored_session {
 	enum session_state state;
 	bool stored;	      /* the database has it */
 	bool touched;	      /* by the transaction in progress */
+	bool frozen;	      /* to be looked at: others go first */
 	uint64_t chunk_bytes; /* as stored */
 	uint32_t threads_seen, next_track;
 	int64_t evicted_before; /* INT64_MIN: nothing was evicted */

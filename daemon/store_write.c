@@ -8,6 +8,7 @@
 #include "store_write.h"
 
 #include "chunk.h"
+#include "shm/layout.h"
 #include "sql.h"
 #include "util.h"
 
@@ -228,6 +229,7 @@ static int write_update(struct row_writer *w, const struct session_update_row *r
 	struct stored_session *session = session_of(w, row->id);
 
 	session->state = row->state;
+	session->frozen = row->state == SESSION_LIVE && row->record == FPROF_STATE_FROZEN;
 	if (session->has_row)
 		session->row.state = row->state;
 	bind_int(&b, row->state);

@@ -232,8 +232,10 @@ int words_fiber(struct live *s, struct ring *ring, const struct words_event *e)
 			r = part_of(s, ring->own, ring->lane->index, &part);
 	}
 	if (r == 0)
+		r = record_check(s, part, t);
+	if (r == 0)
 		r = words_ready(s, part, &t, 10);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	words_put(part, t, track ? CHUNK_FIBER_ENTER : CHUNK_FIBER_LEAVE);
 	if (track)
