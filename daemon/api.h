@@ -71,6 +71,7 @@ void api_sessions(const struct api *api, const struct api_request *q, struct api
 void api_session(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_frames(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_frame(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_zones(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_threads(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_counters(const struct api *api, const struct api_request *q, struct api_answer *a);
@@ -153,6 +154,8 @@ void api_json_frame_members(struct json *j, const struct history_frame *f,
 			    const struct frame_gpu_row *gpus, size_t gpu_count);
 /* The members of a track (thread, fiber, GPU queue) of session r. */
 void api_json_track_members(struct json *j, const struct session_row *r, const struct track_row *t);
+/* The member flags of a zone: the names of enum zone_flags. */
+void api_json_zone_flags(struct json *j, uint32_t flags);
 /* A time of session r in ns from its start; INT64_MAX: null. */
 void api_json_ticks(struct json *j, const char *key, const struct session_row *r, int64_t ticks);
 /* Frame i of frames, as an object; session 0: without its session. */

@@ -101,7 +101,7 @@ static void json_marker(struct json *j, const struct detail *x, uint32_t marker)
 	json_marker_members(j, &unknown);
 }
 
-static void json_zone_flags(struct json *j, uint32_t flags)
+void api_json_zone_flags(struct json *j, uint32_t flags)
 {
 	static const char *const names[] = {"clipped_begin", "clipped_end", "truncated", "open",
 					    "unbalanced",    "unclosed",    "overlap"};
@@ -129,7 +129,7 @@ static void json_zone(struct json *j, const struct detail *x, const struct histo
 		json_null(j);
 	else
 		json_uint(j, (uint64_t)z->parent - first);
-	json_zone_flags(j, z->flags);
+	api_json_zone_flags(j, z->flags);
 	if (z->flags & ZONE_CLIPPED_BEGIN)
 		json_member_int(j, "full_start_ns", z->full_begin_ns);
 	if (z->text)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the routes over a range of frames share: which frames, which threads. */
+#ifndef FPROF_DAEMON_API_RANGE_H
+#define FPROF_DAEMON_API_RANGE_H
+
+#include "api.h"
+#include "counted.h"
+#include "range.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define API_RANGE_MAX 100000 /* frames: as many as a history may keep */
+
+/* `last`, or `from` and `to` (one of them is enough), of at most max frames; without any of them
+ * the last 600. False after filling the answer. */
+bool api_parse_frames(const struct api_request *q, struct api_answer *a, uint64_t max,
+		      struct range_query *ret_query);
+
+/* A session, its range, and which tracks are wanted. */
+struct api_range {
+	struct history_session session;
+	struct api_reader reader;
+	struct range range;
+	bool *skip;	/* by range.tracks; NULL: all are wanted */
+	bool aggregate; /* it holds sums, no events */
+	struct range_query query;
+};
+void api_range_close(struct api_range *r);
+#define _cleanup_range_ __attribute__((cleanup(api_range_close)))
+
+/* Opens what the path and the parameters from, to, last, stream and thread (a track's id or its
+ * name, any number of times) say. False after filling the answer. */
+bool api_range_open(const struct api *api, const struct api_request *q, struct api_answer *a,
+		    struct api_range *ret_range);
+/* Which of the range's tracks thread=... leaves out: *ret_skip is NULL for none. */
+bool api_range_threads(const struct api_request *q, struct api_answer *a, const struct range *range,
+		       bool **ret_skip);
+/* 409: a session of sums has no such thing. */
+void api_fail_aggregate(struct api_answer *a);
+/* 413, -EIO ... for what range_visit and zone_tree_read return. */
+void api_fail_range(struct api_answer *a, int error);
+
+/* The members session, stream and range: which frames there are and which were left out. */
+void api_json_range_members(struct json *j, const struct range *range, const char *stream,
+			    const struct counted *counted);
+/* The value of a parameter as one of names: its index, fallback where it is not given, -1 after
+ * filling the answer. names is NULL-terminated. */
+int api_parse_choice(const struct api_request *q, struct api_answer *a, const char *parameter,
+		     const char *const *names, int fallback);
+/* The same for a number in min..max. */
+bool api_parse_number(const struct api_request *q, struct api_answer *a, const char *parameter,
+		      uint64_t min, uint64_t max, uint64_t fallback, uint64_t *ret_number);
+
+#endif

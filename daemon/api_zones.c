@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables of the zones of a range: as a tree, by name, by caller, or call by call. What cannot be
+ * told is null, and `reasons` says why.
+ */
+#include "aggregate.h"
+#include "api.h"
+#include "api_range.h"
+#include "statistics.h"
+#include "util.h"
+#include "zone_calls.h"
+#include "zone_sums.h"
+#include "zone_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define ROWS_DEFAULT 1000
+#define ROWS_MAX     100000
+
+struct zones_request {
+	enum zone_view view;
+	bool calls; /* view=calls: single ones */
+	struct zone_table_query table;
+	uint64_t limit, offset;
+	unsigned flags; /* enum counted_flags */
+};
+
+static const char *const views[] = {"tree", "flat", "calls", "callers", NULL};
+enum { VIEW_TREE, VIEW_FLAT, VIEW_CALLS, VIEW_CALLERS };
+
+static const char *const sorts[] = {"total", "self", "calls", "avg",	"min",	"max",
+				    "p50",   "p95",  "p99",   "frames", "name", NULL};
+static const char *const call_sorts[] = {"duration", "self", "start", NULL};
+
+static void json_or_null(struct json *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	if (v == ZONE_FEW)
+		json_null(j);
+	else
+		json_int(j, v);
+}
+
+/* --- a row ------------------------------------------------------------------------------- */
+
+static void json_reason(struct json *j, const char *key, double percent, uint64_t samples,
+			const char *what)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "needs %zu %s, there %s %llu",
+		 statistics_percentile_needs(percent), what, samples == 1 ? "is" : "are",
+		 (unsigned long long)samples);
+	json_member_string(j, key, text);
+}
+
+static void json_reasons(struct json *j, const struct zone_tree *tree, const struct zone_numbers *n,
+			 bool per_frame)
+{
+	const char *what = per_frame ? "frames" : "calls";
+
+	json_key(j, "reasons");
+	json_object_begin(j);
+	if (tree->sums)
+		json_member_string(j, "percentiles", aggregate_reason);
+	if (n->p50_ns == ZONE_FEW && !tree->sums)
+		json_reason(j, "p50_ns", 50, n->samples, what);
+	if (n->p95_ns == ZONE_FEW && !tree->sums)
+		json_reason(j, "p95_ns", 95, n->samples, what);
+	if (n->p99_ns == ZONE_FEW && !tree->sums)
+		json_reason(j, "p99_ns", 99, n->samples, what);
+	json_object_end(j);
+}
+
+/* Allocations are not recorded, so nobody knows. */
+static void json_allocations(struct json *j)
+{
+	json_key(j, "alloc_bytes");
+	json_null(j);
+	json_key(j, "alloc_count");
+	json_null(j);
+}
+
+static void json_slow(struct json *j, const struct zone_numbers *n)
+{
+	json_key(j, "slow");
+	json_object_begin(j);
+	json_or_null(j, "above_ns", n->slow_above_ns);
+	json_member_uint(j, "calls", n->slow_calls);
+	json_member_double(j, "gap_mean_ns", n->slow_gap_mean_ns);
+	json_member_double(j, "gap_sd_ns", n->slow_gap_sd_ns);
+	json_object_end(j);
+}
+
+static void json_numbers(struct json *j, const struct zone_tree *tree, const struct zone_numbers *n,
+			 bool per_frame)
+{
+	double frames = (double)tree->counted.frames.count;
+
+	json_member_uint(j, "calls", n->calls);
+	json_member_int(j, "total_ns", n->total_ns);
+	json_member_int(j, "self_ns", n->self_ns);
+	json_member_double(j, "avg_ns", n->avg_ns);
+	json_or_null(j, "min_ns", n->min_ns);
+	json_or_null(j, "max_ns", n->max_ns);
+	json_key(j, "max_frame");
+	if (n->max_frame)
+		json_uint(j, n->max_frame);
+	else
+		json_null(j);
+	json_or_null(j, "p50_ns", n->p50_ns);
+	json_or_null(j, "p95_ns", n->p95_ns);
+	json_or_null(j, "p99_ns", n->p99_ns);
+	json_member_uint(j, "frames", n->frames);
+	json_member_double(j, "calls_per_frame", frames > 0 ? (double)n->calls / frames : NAN);
+	json_allocations(j);
+	json_slow(j, n);
+	json_reasons(j, tree, n, per_frame);
+}
+
+static void json_marker(struct json *j, const struct range *range, uint32_t marker)
+{
+	const struct marker_row *row = range_marker(range, marker);
+	char unknown[32];
+
+	json_member_string(j, "name", range_name(range, marker, unknown, sizeof(unknown)));
+	json_member_string(j, "category", row ? row->category : NULL);
+	json_member_string(j, "file", row ? row->file : NULL);
+	json_key(j, "line");
+	if (row && row->line)
+		json_uint(j, row->line);
+	else
+		json_null(j);
+}
+
+/* The track that something is on. Sums have none. */
+static void json_thread(struct json *j, const struct range *range, uint32_t index, bool sums)
+{
+	const struct track_row *track = &range->tracks.at[index];
+
+	json_key(j, "thread");
+	if (sums)
+		json_null(j);
+	else
+		json_uint(j, track->track);
+	json_member_string(j, "thread_name", sums ? NULL : track->name);
+	json_key(j, "tid");
+	if (track->kind == TRACK_THREAD && !sums)
+		json_int(j, track->tid);
+	else
+		json_null(j);
+	json_member_bool(j, "gpu", track->kind == TRACK_GPU_QUEUE);
+}
+
+/* The root of sums has no name, and is in no path. */
+static bool is_root(const struct zone_tree *tree, const struct zone_node *n)
+{
+	return tree->sums && tree->nodes.at[n->parent].parent == ZONE_NODE_NONE;
+}
+
+static void json_path(struct json *j, const struct zone_tree *tree, uint32_t node)
+{
+	const struct zone_node *n = &tree->nodes.at[node];
+	VEC(uint32_t) names = {0};
+	char unknown[32];
+	size_t i;
+
+	for (; n->parent != ZONE_NODE_NONE; n = &tree->nodes.at[n->parent])
+		if (!is_root(tree, n) && VEC_PUSH(&names, n->marker) < 0)
+			j->failed = true;
+	json_key(j, "path");
+	json_array_begin(j);
+	for (i = names.count; i > 0; i--)
+		json_string(j, range_name(tree->range, names.at[i - 1], unknown, sizeof(unknown)));
+	json_array_end(j);
+	VEC_FREE(&names);
+}
+
+static void json_row(struct json *j, const struct zone_tree *tree, const struct zones_request *z,
+		     const struct zone_row *row)
+{
+	json_object_begin(j);
+	if (row->marker == ZONE_NODE_NONE) {
+		json_key(j, "name");
+		json_null(j);
+	} else {
+		json_marker(j, tree->range, row->marker);
+	}
+	if (z->view == ZONE_VIEW_TREE) {
+		json_path(j, tree, row->node);
+		json_member_uint(j, "depth", tree->nodes.at[row->node].depth);
+		json_thread(j, tree->range, tree->nodes.at[row->node].track, tree->sums);
+	} else {
+		json_member_uint(j, "threads", row->tracks);
+		json_member_bool(j, "gpu", row->gpu);
+	}
+	json_numbers(j, tree, &row->n, z->table.per_frame);
+	json_object_end(j);
+}
+
+/* --- tables ------------------------------------------------------------------------------ */
+
+static void json_threads(struct json *j, const struct zone_tree *tree, const bool *skip)
+{
+	size_t i;
+
+	json_key(j, "threads");
+	json_array_begin(j);
+	for (i = 0; i < tree->range->tracks.count; i++) {
+		if (skip && skip[i])
+			continue;
+		json_object_begin(j);
+		json_thread(j, tree->range, (uint32_t)i, tree->sums);
+		json_member_int(j, "total_ns", tree->nodes.at[i].total_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_rows(struct json *j, const char *key, const struct zone_tree *tree,
+		      const struct zones_request *z, const zone_rows *rows)
+{
+	size_t first = MIN((size_t)z->offset, rows->count);
+	size_t last = first + MIN((size_t)z->limit, rows->count - first), i;
+
+	json_key(j, key);
+	json_array_begin(j);
+	for (i = first; i < last; i++)
+		json_row(j, tree, z, &rows->at[i]);
+	json_array_end(j);
+}
+
+static void json_page(struct json *j, const struct zones_request *z, uint64_t count)
+{
+	json_member_uint(j, "count", count);
+	json_member_uint(j, "offset", z->offset);
+	json_member_uint(j, "limit", z->limit);
+}
+
+static void json_table(struct json *j, const struct zone_tree *tree, const struct api_range *r,
+		       const struct zones_request *z, const zone_rows *rows,
+		       const zone_rows *callees)
+{
+	json_object_begin(j);
+	api_json_range_members(j, tree->range, r->query.stream, &tree->counted);
+	json_member_string(j, "view",
+			   views[z->view == ZONE_VIEW_CALLERS ? (int)VIEW_CALLERS : (int)z->view]);
+	json_member_string(j, "per", z->table.per_frame ? "frame" : "call");
+	json_member_bool(j, "aggregate", tree->sums);
+	json_member_uint(j, "gaps", tree->gaps);
+	json_member_uint(j, "lost_events", tree->lost_events);
+	json_threads(j, tree, r->skip);
+	json_page(j, z, rows->count);
+	json_rows(j, "zones", tree, z, rows);
+	if (z->view == ZONE_VIEW_CALLERS)
+		json_rows(j, "callees", tree, z, callees);
+	json_object_end(j);
+}
+
+static void fail_name(struct api_answer *a, const char *name)
+{
+	static const struct api_problem problem = {404, "not-found", "There is no such thing",
+						   "name", NULL};
+
+	api_fail(a, &problem, "The session has no zone called %.128s", name);
+}
+
+static void answer_table(struct api_range *r, const struct zones_request *z, struct api_answer *a)
+{
+	__attribute__((cleanup(zone_tree_deinit))) struct zone_tree tree = {0};
+	struct zone_table_query query = z->table;
+	zone_rows rows = {0}, callees = {0};
+	int rc = r->aggregate
+			 ? zone_sums_read(r->reader.history, &r->range, &tree)
+			 : zone_tree_read(r->reader.history, &r->range, r->skip, z->flags, &tree);
+
+	if (rc < 0) {
+		api_fail_range(a, rc);
+		return;
+	}
+	query.view = z->view;
+	rc = zone_table_make(&tree, &query, &rows);
+	if (rc == 0 && z->view == ZONE_VIEW_CALLERS) {
+		query.view = ZONE_VIEW_CALLEES;
+		rc = zone_table_make(&tree, &query, &callees);
+	}
+	if (rc == -ENOENT)
+		fail_name(a, query.name);
+	else if (rc < 0)
+		api_fail_range(a, rc);
+	else
+		json_table(&a->body, &tree, r, z, &rows, &callees);
+	VEC_FREE(&rows);
+	VEC_FREE(&callees);
+}
+
+/* --- calls ------------------------------------------------------------------------------- */
+
+static void json_call(struct json *j, const struct range *range, const struct zone_call *call)
+{
+	json_object_begin(j);
+	json_marker(j, range, call->marker);
+	json_thread(j, range, call->track, false);
+	json_key(j, "frame");
+	if (call->frame)
+		json_uint(j, call->frame);
+	else
+		json_null(j);
+	json_member_int(j, "start_ns", call->start_ns);
+	json_member_int(j, "duration_ns", call->duration_ns);
+	json_member_int(j, "self_ns", call->self_ns);
+	json_member_int(j, "full_start_ns", call->full_start_ns);
+	json_or_null(j, "full_duration_ns", call->full_duration_ns);
+	json_member_uint(j, "depth", call->depth);
+	api_json_zone_flags(j, call->flags);
+	if (call->text)
+		json_member_string(j, "text", call->text);
+	if (call->has_value && call->value_is_double)
+		json_member_double(j, "value", call->value.d);
+	else if (call->has_value)
+		json_member_int(j, "value", call->value.i);
+	json_object_end(j);
+}
+
+static void json_calls(struct json *j, const struct api_range *r, const struct zones_request *z,
+		       const struct counted *counted, const struct zone_calls *calls)
+{
+	size_t i;
+
+	json_object_begin(j);
+	api_json_range_members(j, &r->range, r->query.stream, counted);
+	json_member_string(j, "view", "calls");
+	json_member_bool(j, "aggregate", false);
+	json_page(j, z, calls->count);
+	json_key(j, "zones");
+	json_array_begin(j);
+	for (i = (size_t)z->offset; i < calls->calls.count; i++)
+		json_call(j, &r->range, &calls->calls.at[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void answer_calls(struct api_range *r, const struct zones_request *z,
+			 enum zone_calls_sort sort, struct api_answer *a)
+{
+	__attribute__((cleanup(counted_deinit))) struct counted counted = {0};
+	__attribute__((cleanup(zone_calls_deinit))) struct zone_calls calls = {0};
+	const struct zone_calls_query query = {.skip = r->skip,
+					       .name = z->table.name,
+					       .category = z->table.category,
+					       .sort = sort,
+					       .ascending = z->table.ascending,
+					       .most = (size_t)(z->offset + z->limit)};
+	int rc = counted_init(&counted, &r->range, z->flags | COUNTED_EVENTS);
+
+	if (rc == 0)
+		rc = zone_calls_read(r->reader.history, &r->range, &query, &counted, &calls);
+	if (rc < 0)
+		api_fail_range(a, rc);
+	else
+		json_calls(&a->body, r, z, &counted, &calls);
+}
+
+/* --- the request ------------------------------------------------------------------------- */
+
+static bool parse_order(const struct api_request *q, struct api_answer *a, struct zones_request *z,
+			int *sort)
+{
+	static const char *const orders[] = {"desc", "asc", NULL};
+	int order;
+
+	*sort = api_parse_choice(q, a, "sort", z->calls ? call_sorts : sorts, 0);
+	if (*sort < 0)
+		return false;
+	z->table.sort = z->calls ? ZONE_SORT_TOTAL : (enum zone_sort) * sort;
+	order = api_parse_choice(q, a, "order", orders,
+				 z->calls ? *sort == ZONE_CALLS_START
+					  : z->table.sort == ZONE_SORT_NAME);
+	z->table.ascending = order == 1;
+	return order >= 0 &&
+	       api_parse_number(q, a, "limit", 1, ROWS_MAX, ROWS_DEFAULT, &z->limit) &&
+	       api_parse_number(q, a, "offset", 0, ROWS_MAX, 0, &z->offset);
+}
+
+static bool parse_request(const struct api_request *q, struct api_answer *a,
+			  struct zones_request *z, int *sort)
+{
+	static const char *const pers[] = {"call", "frame", NULL};
+	static const char *const counts[] = {"counted", "all", NULL};
+	static const char *const names[] = {"a zone's name", NULL};
+	static const enum zone_view kinds[] = {ZONE_VIEW_TREE, ZONE_VIEW_FLAT, ZONE_VIEW_FLAT,
+					       ZONE_VIEW_CALLERS};
+	int view = api_parse_choice(q, a, "view", views, VIEW_TREE), per, count;
+
+	if (view < 0)
+		return false;
+	z->view = kinds[view];
+	z->calls = view == VIEW_CALLS;
+	z->table.name = route_value(&q->route, "name");
+	z->table.category = route_value(&q->route, "category");
+	per = api_parse_choice(q, a, "per", pers, 0);
+	count = per < 0 ? -1 : api_parse_choice(q, a, "frames", counts, 0);
+	if (count < 0)
+		return false;
+	z->table.per_frame = per == 1;
+	z->flags = count == 1 ? COUNTED_ALL : 0;
+	if (view == VIEW_CALLERS && !z->table.name) {
+		api_fail_parameter(a, "name", "", names);
+		return false;
+	}
+	return parse_order(q, a, z, sort);
+}
+
+void api_zones(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	_cleanup_range_ struct api_range r = {0};
+	struct zones_request z = {0};
+	int sort;
+
+	if (!parse_request(q, a, &z, &sort) || !api_range_open(api, q, a, &r))
+		return;
+	a->keeps = r.session.update.state != SESSION_LIVE;
+	if (r.aggregate && z.calls)
+		api_fail_aggregate(a);
+	else if (z.calls)
+		answer_calls(&r, &z, (enum zone_calls_sort)sort, a);
+	else
+		answer_table(&r, &z, a);
+}

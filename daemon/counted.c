@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counted time is the session's time less what was left out before, so what spans a frame that is
+ * left out is shorter by that frame, and what lies within one has no length. Points are converted,
+ * never durations: intervals that touch still touch.
+ */
+#include "counted.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+void counted_deinit(struct counted *c)
+{
+	VEC_FREE(&c->frames);
+	free(c->offsets);
+	free(c->out);
+	memset(c, 0, sizeof(*c));
+}
+
+static const struct frame_row *row_of(const struct counted *c, size_t i)
+{
+	return &c->range->frames.frames.at[i].row;
+}
+
+static void count_out(struct counted *c, size_t i, unsigned flags)
+{
+	uint32_t frame = row_of(c, i)->flags;
+
+	c->out[i] = true;
+	if ((flags & COUNTED_EVENTS) && i < c->range->kept_from)
+		c->evicted++;
+	else if (!(flags & COUNTED_ALL) && (frame & FRAME_STARTUP))
+		c->startup++;
+	else if (!(flags & COUNTED_ALL) && (frame & FRAME_PAUSED))
+		c->paused++;
+	else
+		c->out[i] = false;
+}
+
+static int add_frames(struct counted *c)
+{
+	size_t count = c->range->frames.frames.count, i;
+	int64_t offset = 0, end = row_of(c, 0)->begin_ns;
+
+	for (i = 0; i < count; i++) {
+		const struct frame_row *row = row_of(c, i);
+		struct counted_frame frame = {.index = i};
+
+		offset += row->begin_ns - end; /* frames that are not there */
+		c->offsets[i] = offset;
+		end = row->end_ns;
+		if (c->out[i]) {
+			offset += row->end_ns - row->begin_ns;
+			continue;
+		}
+		frame.begin_ns = row->begin_ns - offset;
+		if (VEC_PUSH(&c->frames, frame) < 0)
+			return -ENOMEM;
+		c->wall_ns += row->end_ns - row->begin_ns;
+		c->end_ns = row->end_ns - offset;
+	}
+	c->whole = offset == 0;
+	return 0;
+}
+
+int counted_init(struct counted *c, const struct range *range, unsigned flags)
+{
+	size_t count = range->frames.frames.count, i;
+	int r;
+
+	memset(c, 0, sizeof(*c));
+	c->range = range;
+	c->offsets = calloc(count, sizeof(*c->offsets));
+	c->out = calloc(count, sizeof(*c->out));
+	if (!c->offsets || !c->out) {
+		counted_deinit(c);
+		return -ENOMEM;
+	}
+	for (i = 0; i < count; i++)
+		count_out(c, i, flags);
+	if (c->startup + c->paused + c->evicted == count && c->evicted < count) {
+		c->startup = c->paused = c->evicted = 0;
+		for (i = 0; i < count; i++)
+			count_out(c, i, flags | COUNTED_ALL);
+	}
+	r = add_frames(c);
+	if (r < 0)
+		counted_deinit(c);
+	return r;
+}
+
+/* The last frame of the range that begins at or before t; the first where none does. */
+static size_t frame_at(const struct counted *c, int64_t t)
+{
+	size_t low = 0, high = c->range->frames.frames.count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (row_of(c, middle)->t0 <= t)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t counted_ns_slow(struct counted *c, int64_t t, bool *ret_out)
+{
+	size_t count = c->range->frames.frames.count;
+	const struct frame_row *row;
+
+	if (t < row_of(c, c->at)->t0)
+		c->at = frame_at(c, t);
+	while (c->at + 1 < count && row_of(c, c->at + 1)->t0 <= t)
+		c->at++;
+	row = row_of(c, c->at);
+	*ret_out = c->out[c->at] || t < row->t0 || t > row->t1;
+	if (c->out[c->at])
+		return row->begin_ns - c->offsets[c->at];
+	return MIN(range_ns(c->range, t), row->end_ns) - c->offsets[c->at];
+}
+
+size_t counted_find(const struct counted *c, int64_t ns, size_t hint)
+{
+	const struct counted_frame *f = c->frames.at;
+	size_t low = 0, high = c->frames.count;
+
+	if (hint < high && f[hint].begin_ns <= ns && ns < counted_end(c, hint))
+		return hint;
+	if (hint + 1 < high && f[hint + 1].begin_ns <= ns && ns < counted_end(c, hint + 1))
+		return hint + 1;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f[middle].begin_ns <= ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool counted_begin_of(const struct counted *c, uint64_t frame, int64_t *ret_ns)
+{
+	size_t low = 0, high = c->frames.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (row_of(c, c->frames.at[middle].index)->frame < frame)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == c->frames.count || row_of(c, c->frames.at[low].index)->frame != frame)
+		return false;
+	*ret_ns = c->frames.at[low].begin_ns;
+	return true;
+}

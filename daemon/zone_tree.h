@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The zones of a range as a tree: a node for each path of names below a track, with the samples of
+ * its calls. Tables, diffs and statistics are made from it. Names decide: markers of the same name
+ * are one. Times are counted (counted.h), clipped to the range.
+ *
+ * One thread at a time; the range must outlive it.
+ */
+#ifndef FPROF_DAEMON_ZONE_TREE_H
+#define FPROF_DAEMON_ZONE_TREE_H
+
+#include "counted.h"
+#include "range.h"
+#include "util.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ZONE_NODE_NONE	    UINT32_MAX
+#define ZONE_TREE_NODES_MAX (1u << 18)
+#define ZONE_TREE_CALLS_MAX (1u << 24)
+
+struct zone_block; /* of samples */
+
+struct zone_node {
+	uint32_t parent;				/* NONE: it stands for a track */
+	uint32_t marker;				/* the first one of its name */
+	uint32_t track;					/* index into range->tracks */
+	uint32_t depth;					/* below the track: 0 */
+	uint32_t first_child, last_child, next_sibling; /* in the order in which they came */
+	uint32_t cursor;				/* the child that was last entered */
+	bool gpu;
+	bool nested; /* within another of its name: its time is counted there */
+	uint64_t calls;
+	int64_t total_ns; /* of a track: of the outermost zones */
+	int64_t self_ns;
+	int64_t last_begin; /* of its samples */
+	struct zone_block *first, *last;
+	/* Of sums, which have no samples: frames with calls or time, and totals of those. */
+	uint64_t sum_frames;
+	int64_t min_frame_ns, max_frame_ns;
+};
+
+struct zone_tree {
+	const struct range *range;
+	struct counted counted;
+	VEC(struct zone_node)
+	nodes; /* nodes[i] is track i, for all tracks; then zones, parents first */
+	uint64_t calls;
+	uint64_t gaps, lost_events; /* of the tracks that were read */
+	bool sums;		    /* nodes have no samples (zone_sums.h) */
+	/* Inside. */
+	uint32_t *canonical; /* by marker: the first of its name */
+	uint32_t *index;     /* hash of parent and marker to node */
+	size_t index_size, indexed;
+	VEC(struct zone_frame) stack;
+};
+struct zone_frame {
+	uint32_t node;
+	bool out;
+	int64_t begin, children; /* counted ns */
+};
+
+/* Which tracks: skip[i] is true for those of range->tracks that are not wanted; NULL: all are.
+ * flags: enum counted_flags. 0; -E2BIG: more calls or paths than can be held; -errno of
+ * range_visit.
+ */
+int zone_tree_read(struct history *h, const struct range *range, const bool *skip, unsigned flags,
+		   struct zone_tree *ret_tree);
+void zone_tree_deinit(struct zone_tree *tree);
+/* For what makes one by hand: an empty tree with a node for each track, and a node below another,
+ * which is not there yet. */
+int zone_tree_begin(const struct range *range, unsigned flags, struct zone_tree *ret_tree);
+int zone_tree_add(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node);
+
+/* The marker that stands for all of its name. */
+uint32_t zone_tree_canonical(const struct zone_tree *tree, uint32_t marker);
+
+/* The calls of a node by time. Of GPU queues begin is that of the frame, not of the zone, since
+ * they belong to frames by identity. */
+struct zone_samples {
+	const struct zone_block *block;
+	size_t at;
+	int64_t begin;
+};
+struct zone_samples zone_samples(const struct zone_node *node);
+bool zone_samples_next(struct zone_samples *s, int64_t *ret_begin, int64_t *ret_duration);
+
+#endif
