@@ -223,6 +223,8 @@ void api_json_range_members(struct json *j, const struct range *range, const cha
 	json_object_begin(j);
 	json_member_uint(j, "startup", counted->startup);
 	json_member_uint(j, "paused", counted->paused);
+	json_member_uint(j, "loading", counted->loading);
+	json_member_uint(j, "clock_step", counted->clock_step);
 	json_member_uint(j, "evicted", counted->evicted);
 	json_object_end(j);
 	json_object_end(j);

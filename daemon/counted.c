@@ -24,19 +24,40 @@ static const struct frame_row *row_of(const struct counted *c, size_t i)
 	return &c->range->frames.frames.at[i].row;
 }
 
-static void count_out(struct counted *c, size_t i, unsigned flags)
+/* The count of what the frame is left out for, NULL: it is not. */
+static size_t *why_out(struct counted *c, size_t i, unsigned flags)
 {
 	uint32_t frame = row_of(c, i)->flags;
 
-	c->out[i] = true;
 	if ((flags & COUNTED_EVENTS) && i < c->range->kept_from)
-		c->evicted++;
-	else if (!(flags & COUNTED_ALL) && (frame & FRAME_STARTUP))
-		c->startup++;
-	else if (!(flags & COUNTED_ALL) && (frame & FRAME_PAUSED))
-		c->paused++;
-	else
-		c->out[i] = false;
+		return &c->evicted;
+	if (flags & COUNTED_ALL)
+		return NULL;
+	if (frame & FRAME_STARTUP)
+		return &c->startup;
+	if (frame & FRAME_PAUSED)
+		return &c->paused;
+	if (frame & FRAME_LOADING)
+		return &c->loading;
+	return frame & FRAME_CLOCK_STEP ? &c->clock_step : NULL;
+}
+
+/* Returns how many are left. */
+static size_t leave_out(struct counted *c, unsigned flags)
+{
+	size_t count = c->range->frames.frames.count, left = 0, i;
+
+	c->startup = c->paused = c->loading = c->clock_step = c->evicted = 0;
+	for (i = 0; i < count; i++) {
+		size_t *why = why_out(c, i, flags);
+
+		c->out[i] = why;
+		if (why)
+			++*why;
+		else
+			left++;
+	}
+	return left;
 }
 
 static int add_frames(struct counted *c)
@@ -67,7 +88,7 @@ static int add_frames(struct counted *c)
 
 int counted_init(struct counted *c, const struct range *range, unsigned flags)
 {
-	size_t count = range->frames.frames.count, i;
+	size_t count = range->frames.frames.count;
 	int r;
 
 	memset(c, 0, sizeof(*c));
@@ -78,13 +99,8 @@ int counted_init(struct counted *c, const struct range *range, unsigned flags)
 		counted_deinit(c);
 		return -ENOMEM;
 	}
-	for (i = 0; i < count; i++)
-		count_out(c, i, flags);
-	if (c->startup + c->paused + c->evicted == count && c->evicted < count) {
-		c->startup = c->paused = c->evicted = 0;
-		for (i = 0; i < count; i++)
-			count_out(c, i, flags | COUNTED_ALL);
-	}
+	if (leave_out(c, flags) == 0)
+		leave_out(c, flags | COUNTED_ALL);
 	r = add_frames(c);
 	if (r < 0)
 		counted_deinit(c);

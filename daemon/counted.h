@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frames of a range that statistics are made of, and time that passes only in them. Left out
- * are the startup frame, paused ones and, where events are needed, those whose events are gone. A
- * range that has no others is taken as it is: whoever asks for one startup frame gets it. One
- * thread at a time.
+ * are the startup frame, those in which recording was paused, the game was loading or the clock
+ * stepped and, where events are needed, those whose events are gone. A range that has no others is
+ * taken as it is: whoever asks for one startup frame gets it. One thread at a time.
  */
 #ifndef FPROF_DAEMON_COUNTED_H
 #define FPROF_DAEMON_COUNTED_H
@@ -22,10 +22,10 @@ struct counted_frame {
 struct counted {
 	const struct range *range;
 	VEC(struct counted_frame) frames;
-	int64_t end_ns;			 /* counted time at the end of the last */
-	int64_t wall_ns;		 /* of them all */
-	size_t startup, paused, evicted; /* left out */
-	bool whole;			 /* nothing is left out: counted time is the session's */
+	int64_t end_ns;	 /* counted time at the end of the last */
+	int64_t wall_ns; /* of them all */
+	size_t startup, paused, loading, clock_step, evicted; /* left out */
+	bool whole; /* nothing is left out: counted time is the session's */
 	/* By frame of the range: what was left out before it, and whether it is itself. */
 	int64_t *offsets;
 	bool *out;

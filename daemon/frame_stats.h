@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a series of one value a frame comes to. Pure, but for frame_stats_zone, which reads. One
+ * thread at a time.
+ */
+#ifndef FPROF_DAEMON_FRAME_STATS_H
+#define FPROF_DAEMON_FRAME_STATS_H
+
+#include "counted.h"
+#include "util.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct frame_sample {
+	uint64_t frame;
+	double value;
+	double wall_ns; /* of the frame */
+};
+typedef VEC(struct frame_sample) frame_samples; /* by frame */
+
+#define FRAME_STATS_PERCENTILES 5
+extern const double frame_stats_percents[FRAME_STATS_PERCENTILES];
+#define FRAME_STATS_LOW_NEEDS 100 /* frames for a 1% low */
+
+/* Frames above a bound. Frames are in a row when their numbers are. */
+struct frame_stats_over {
+	double bound;
+	size_t frames;
+	double time_ns;	   /* wall-clock spent in them */
+	double share;	   /* of that of all; NaN: there is none */
+	size_t run_frames; /* the longest run of them; 0: there is none */
+	uint64_t run_from, run_to;
+	double run_time_ns;
+};
+
+struct frame_stats {
+	size_t count;
+	double wall_ns; /* of all samples */
+	/* NaN: too few */
+	double mean, sd, least, worst;
+	uint64_t worst_frame;
+	double percentiles[FRAME_STATS_PERCENTILES];
+	size_t steps;		   /* from a frame to the next */
+	double jitter, jitter_max; /* mean and largest change over them */
+	size_t low_frames;	   /* the worst 1%, rounded up */
+	double low;		   /* their mean */
+};
+
+/* 0 or -ENOMEM. */
+int frame_stats_make(const frame_samples *samples, struct frame_stats *ret_stats);
+void frame_stats_over(const frame_samples *samples, double bound,
+		      struct frame_stats_over *ret_over);
+
+/*
+ * Samples of the counted frames: how long each was in zones of a name, on the tracks that are not
+ * skipped; recursion and nesting in its own name count once. Frames without it have 0; *ret_frames
+ * are those that have it. gpu: on GPU queues instead of threads. 0, -ENOENT: no zone of the range's
+ * session is called so; -errno.
+ */
+int frame_stats_zone(struct history *h, struct counted *counted, const bool *skip, const char *name,
+		     bool gpu, frame_samples *ret_samples, size_t *ret_frames);
+
+#endif
