@@ -81,7 +81,7 @@ static void link_drop(struct session *s, uint64_t retry_ns)
 {
 	owned_fd_close(&s->kin.socket);
 	if (s->link.control)
-		munmap((void *)s->link.control, FPROF_CONTROL_BYTES);
+		munmap((void *)s->link.control, s->link.control_bytes);
 	s->link.control = NULL;
 	s->link.state = LINK_NONE;
 	s->link.retry_ns = retry_ns;
@@ -248,7 +248,7 @@ static int welcome_receive(int fd, struct fprof_msg_welcome *welcome, int *ret_c
 }
 
 /* The control page of a daemon: sealed, in memory, whole, and of our version. Closes nothing. */
-static int control_map(int fd, const struct fprof_control **ret_control)
+static int control_map(int fd, const struct fprof_control **ret_control, uint32_t *ret_bytes)
 {
 	const struct fprof_control *c;
 	struct statfs fs;
@@ -265,28 +265,34 @@ static int control_map(int fd, const struct fprof_control **ret_control)
 	r = fd_size(fd, &bytes);
 	if (r < 0 || bytes < FPROF_CONTROL_BYTES)
 		return r < 0 ? r : -EINVAL;
-	c = mmap(NULL, FPROF_CONTROL_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	bytes = bytes < FPROF_CONTROL_BYTES_DETAIL ? FPROF_CONTROL_BYTES
+						   : FPROF_CONTROL_BYTES_DETAIL;
+	c = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (c == MAP_FAILED)
 		return -errno;
 	if (FPROF_LOAD_ACQUIRE(&c->magic) != FPROF_CONTROL_MAGIC ||
 	    FPROF_LOAD_RELAXED(&c->abi_major) != FPROF_ABI_MAJOR) {
-		munmap((void *)c, FPROF_CONTROL_BYTES);
+		munmap((void *)c, bytes);
 		return -EPROTO;
 	}
 	*ret_control = c;
+	*ret_bytes = (uint32_t)bytes;
 	return 0;
 }
 
 /* Takes the daemon's wishes over. */
-static void control_read(struct link *link)
+static void control_read(struct session *s)
 {
+	struct link *link = &s->link;
 	const struct fprof_control *c = link->control;
+	uint32_t bytes = FPROF_LOAD_RELAXED(&c->control_bytes);
 
 	link->generation = FPROF_LOAD_ACQUIRE(&c->generation);
 	__atomic_store_n(&link->gate, FPROF_LOAD_RELAXED(&c->gate), __ATOMIC_SEQ_CST);
 	link->ordered = FPROF_LOAD_RELAXED(&c->record_state);
 	__atomic_store_n(&link->recording, link->ordered == FPROF_STATE_RECORDING,
 			 __ATOMIC_SEQ_CST);
+	detail_read(s, c, link->control_bytes < bytes ? link->control_bytes : bytes);
 }
 
 static void link_refused(struct session *s, uint64_t now, const char *why, int error)
@@ -316,7 +322,7 @@ static bool link_pending(struct session *s, uint64_t now)
 	} else if (welcome.status) {
 		link_refused(s, now, welcome.reason, -welcome.status);
 	} else {
-		r = control_map(control_fd, &control);
+		r = control_map(control_fd, &control, &s->link.control_bytes);
 		if (r < 0)
 			link_refused(s, now, "its control page is not sound", -r);
 	}
@@ -355,7 +361,7 @@ static bool link_up(struct session *s, uint64_t now, bool boundary)
 	uint64_t beat;
 
 	if (changed)
-		control_read(link);
+		control_read(s);
 	if (now < link->check_ns)
 		return changed;
 	link->check_ns = now + NS_PER_S;

@@ -36,6 +36,8 @@ struct link {
 	uint64_t beat_ns;  /* when the heartbeat last moved */
 	uint64_t beat;
 	const struct fprof_control *control;
+	uint32_t control_bytes; /* that are mapped */
+	uint32_t pad;
 	char paths[LINK_PATHS][LINK_PATH_BYTES]; /* where the daemon may listen; "": nowhere */
 	char name[64];				 /* $FPROF_NAME */
 };

@@ -70,6 +70,7 @@ void fprof_fiber_enter(struct fprof_fiber *fiber)
 	w->client[2] = (uintptr_t)fiber;
 	w->fiber = fiber->id;
 	w->depth = fiber->depth;
+	detail_renamed(s, w);
 	if (w->mode != WRITER_IDLE)
 		fiber_announce(s, w);
 	thread_release(w);
@@ -86,6 +87,7 @@ void fprof_fiber_leave(void)
 	if (!w)
 		return;
 	fiber_put_away(w);
+	detail_renamed(s, w);
 	if (w->mode != WRITER_IDLE)
 		fiber_word(s, w, 0, 0, 0);
 	thread_release(w);

@@ -55,7 +55,7 @@
  * make one per use. Members are read-only for the game, but `top` is the library's.
  */
 struct fprof_marker {
-	uint64_t top;	      /* the lead word of its events; 0 until it was first recorded */
+	uint64_t top;	      /* the library's: the lead word of its events, where it is known */
 	const char *name;     /* must not be NULL */
 	const char *category; /* NULL: none */
 	const char *file;     /* NULL: unknown */
@@ -126,6 +126,8 @@ extern "C" {
 
 /* ---- The slow halves of the inline functions below. Not for use by name. ------------------- */
 FPROF_API fprof_scope fprof_begin_slow(struct fprof_marker *marker) __attribute__((cold));
+/* The same for callers that know what a masked marker's top is. */
+FPROF_API fprof_scope fprof_begin_maskable(struct fprof_marker *marker) __attribute__((cold));
 FPROF_API fprof_scope fprof_begin_dynamic_slow(struct fprof_marker *site, const char *name);
 FPROF_API void fprof_end_slow(fprof_scope scope) __attribute__((cold));
 FPROF_API fprof_scope fprof_next_slow(fprof_scope scope, struct fprof_marker *marker)

@@ -17,6 +17,20 @@ static inline bool fprof_wanted(const struct fprof_writer *w, uint32_t level)
 	return FPROF_LIKELY(FPROF_LOAD_RELAXED(&w->closed) + level < FPROF_LEVELS);
 }
 
+/* Is top a lead word? Else the marker was not interned, or its category is masked: then it has the
+ * marker's id and, where a time would be, the number of the masks that it was compared with. */
+static inline bool fprof_top_known(uint64_t top)
+{
+	return top >> 60 != 0;
+}
+
+static inline bool fprof_masked(const struct fprof_writer *w, uint64_t top)
+{
+	uint32_t masks = FPROF_LOAD_RELAXED(&w->masks);
+
+	return masks && FPROF_CAST(uint32_t, top) == masks;
+}
+
 static inline fprof_scope fprof_zone_begin_at(struct fprof_marker *marker, uint32_t level)
 {
 	struct fprof_writer *w = fprof_writer_here();
@@ -26,8 +40,8 @@ static inline fprof_scope fprof_zone_begin_at(struct fprof_marker *marker, uint3
 	if (!fprof_wanted(w, level))
 		return 0;
 	top = FPROF_LOAD_RELAXED(&marker->top);
-	if (FPROF_UNLIKELY(!FPROF_LOAD_RELAXED(&w->ready) || !top))
-		return fprof_begin_slow(marker);
+	if (FPROF_UNLIKELY(!FPROF_LOAD_RELAXED(&w->ready) || !fprof_top_known(top)))
+		return fprof_masked(w, top) ? 0 : fprof_begin_maskable(marker);
 	depth = w->depth;
 	fprof_put(w, top, depth + 1);
 	return top | depth;
@@ -75,7 +89,8 @@ static inline fprof_scope fprof_zone_next(fprof_scope scope, struct fprof_marker
 
 	if (!scope && !wanted)
 		return 0;
-	if (FPROF_UNLIKELY(!scope || !wanted || !top || !FPROF_LOAD_RELAXED(&w->ready) ||
+	if (FPROF_UNLIKELY(!scope || !wanted || !fprof_top_known(top) ||
+			   !FPROF_LOAD_RELAXED(&w->ready) ||
 			   w->depth != fprof_scope_depth(scope) + 1))
 		return fprof_next_slow(scope, marker);
 	fprof_put(w, top + 2 * FPROF_TOP_KIND_STEP, w->depth);
@@ -116,7 +131,7 @@ static inline void fprof_instant(struct fprof_marker *marker)
 	if (!fprof_wanted(w, marker->level))
 		return;
 	top = FPROF_LOAD_RELAXED(&marker->top);
-	if (FPROF_UNLIKELY(!FPROF_LOAD_RELAXED(&w->ready) || !top))
+	if (FPROF_UNLIKELY(!FPROF_LOAD_RELAXED(&w->ready) || !fprof_top_known(top)))
 		fprof_instant_slow(marker);
 	else
 		fprof_put(w, top, w->depth);

@@ -276,8 +276,10 @@ uint64_t marker_top(struct session *s, struct fprof_marker *m)
 		return 0;
 	}
 	top = FPROF_LOAD_RELAXED(&m->top);
-	if (top)
+	if (fprof_top_known(top))
 		return top;
+	if (top)
+		return top_of(m->kind, fprof_word_id(top));
 	content_init(s, &c, m, m->name, false);
 	top = top_of(m->kind, intern(s, &c));
 	if (top)

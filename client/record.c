@@ -42,17 +42,23 @@ static struct session *session_recording(uint32_t level)
 	return s && recording(s, level) ? s : NULL;
 }
 
-static fprof_scope begin(struct session *s, uint64_t top)
+/* A masked marker's top says so from here on, where masked is not NULL. */
+static fprof_scope begin(struct session *s, uint64_t top, uint32_t level,
+			 struct fprof_marker *masked)
 {
-	struct fprof_writer *w;
+	struct fprof_writer *w = top ? thread_hold_recording(s) : NULL;
 	uint32_t depth;
 	uint64_t word = top;
 
-	if (!top)
-		return 0;
-	w = thread_hold_recording(s);
 	if (!w)
 		return 0;
+	if (detail_active(&s->detail) && !detail_begin(s, w, fprof_word_id(top), level)) {
+		if (masked && detail_masked(s, w, fprof_word_id(top)))
+			FPROF_STORE_RELAXED(&masked->top,
+					    detail_masked_top(s, w, fprof_word_id(top)));
+		thread_release(w);
+		return 0;
+	}
 	depth = w->depth;
 	w->depth = depth + 1;
 	thread_put(s, w, &word, 1);
@@ -60,18 +66,35 @@ static fprof_scope begin(struct session *s, uint64_t top)
 	return top | depth;
 }
 
+/* Puts back what a masked marker's top was: it is masked no more, or not looked at yet. */
+static uint64_t unmasked_top(struct session *s, struct fprof_marker *marker)
+{
+	uint64_t top = marker_top(s, marker);
+
+	if (top && FPROF_UNLIKELY(FPROF_LOAD_RELAXED(&marker->top) != top))
+		FPROF_STORE_RELAXED(&marker->top, top);
+	return top;
+}
+
 fprof_scope fprof_begin_slow(struct fprof_marker *marker)
 {
 	struct session *s = session_recording(marker->level);
 
-	return s ? begin(s, marker_top(s, marker)) : 0;
+	return s ? begin(s, unmasked_top(s, marker), marker->level, NULL) : 0;
+}
+
+fprof_scope fprof_begin_maskable(struct fprof_marker *marker)
+{
+	struct session *s = session_recording(marker->level);
+
+	return s ? begin(s, unmasked_top(s, marker), marker->level, marker) : 0;
 }
 
 fprof_scope fprof_begin_dynamic_slow(struct fprof_marker *site, const char *name)
 {
 	struct session *s = session_recording(site->level);
 
-	return s ? begin(s, marker_top_dynamic(s, site, name)) : 0;
+	return s ? begin(s, marker_top_dynamic(s, site, name), site->level, NULL) : 0;
 }
 
 void fprof_end_slow(fprof_scope scope)
@@ -90,6 +113,8 @@ void fprof_end_slow(fprof_scope scope)
 	thread_put(s, w, &word, 1);
 	if (w->depth > fprof_scope_depth(scope))
 		w->depth = fprof_scope_depth(scope);
+	if (detail_active(&s->detail))
+		detail_end(s, w);
 	thread_release(w);
 }
 
@@ -107,7 +132,7 @@ fprof_scope fprof_next_slow(fprof_scope scope, struct fprof_marker *marker)
 	struct fprof_writer *w;
 	uint64_t word = top + 2 * FPROF_TOP_KIND_STEP;
 
-	if (!top)
+	if (!top || detail_active(&s->detail))
 		return end_and_begin(scope, marker);
 	w = thread_hold_recording(s);
 	if (!w)
@@ -136,7 +161,8 @@ void fprof_instant_slow(struct fprof_marker *marker)
 	w = thread_hold_recording(s);
 	if (!w)
 		return;
-	thread_put(s, w, &word, 1);
+	if (!detail_active(&s->detail) || !detail_masked(s, w, fprof_word_id(word)))
+		thread_put(s, w, &word, 1);
 	thread_release(w);
 }
 

@@ -252,8 +252,10 @@ static void gates_apply(struct session *s, const struct inputs *in)
 		FPROF_ADD_RELAXED(&s->breaks, 1u);
 	__atomic_store_n(&s->closed, closed, __ATOMIC_SEQ_CST);
 	used = FPROF_LOAD_ACQUIRE(&s->head->slots_used);
-	for (i = 0; i < used; i++)
+	for (i = 0; i < used; i++) {
+		FPROF_STORE_RELAXED(&s->writers[i].masks, 0u);
 		session_gate_writer(s, &s->writers[i]);
+	}
 	session_gate_writer(s, thread_null_writer());
 }
 

@@ -9,6 +9,7 @@
 #define FPROF_CLIENT_SESSION_H
 
 #include "connection.h"
+#include "detail.h"
 #include "fd.h"
 
 #include "fprof/clock_source.h"
@@ -76,6 +77,8 @@ struct session {
 	uint64_t new_names_second;
 	uint32_t all_new_names;
 	uint32_t reclaim_second;
+
+	struct detail detail;
 
 	uint32_t claimed[FPROF_SLOTS_DEFAULT]; /* 1: a thread's */
 	struct fprof_writer writers[FPROF_SLOTS_DEFAULT] __attribute__((aligned(128)));

@@ -166,7 +166,9 @@ void thread_mode(struct session *s, struct fprof_writer *w)
 	uint32_t mode = WRITER_IDLE;
 
 	if (FPROF_LOAD_RELAXED(&s->recording))
-		mode = s->clock == FPROF_CLOCK_MONOTONIC ? WRITER_SLOW : WRITER_INLINE;
+		mode = s->clock == FPROF_CLOCK_MONOTONIC || detail_active(&s->detail)
+			       ? WRITER_SLOW
+			       : WRITER_INLINE;
 	if (mode == w->mode)
 		return;
 	if (mode != WRITER_IDLE)
@@ -348,6 +350,14 @@ struct fprof_writer *thread_hold(struct session *s)
 	return w;
 }
 
+/* Is w in a mode that is not what the session wants by now? */
+static bool mode_due(const struct session *s, const struct fprof_writer *w)
+{
+	if (w->mode == WRITER_SLOW)
+		return s->clock != FPROF_CLOCK_MONOTONIC && !detail_active(&s->detail);
+	return detail_active(&s->detail);
+}
+
 /* In a process without marks the writers look after the connection, once a block or so. */
 static bool look_due(const struct session *s, struct fprof_writer *w)
 {
@@ -360,7 +370,7 @@ uint32_t fprof_writer_next_block_slow(struct fprof_writer *w)
 	struct session *s = session_peek();
 
 	fprof_writer_next_block(w, fprof_counter());
-	if (!s || FPROF_LOAD_RELAXED(&s->marked))
+	if (!s || (FPROF_LOAD_RELAXED(&s->marked) && !mode_due(s, w)))
 		return 1;
 	session_poll(s, false);
 	thread_mode(s, w);
@@ -375,6 +385,8 @@ struct fprof_writer *thread_hold_recording(struct session *s)
 		return NULL;
 	if (w->mode == WRITER_IDLE || !FPROF_LOAD_RELAXED(&s->recording) || look_due(s, w)) {
 		session_poll(s, false);
+		thread_mode(s, w);
+	} else if (FPROF_UNLIKELY(mode_due(s, w))) {
 		thread_mode(s, w);
 	}
 	if (!FPROF_LOAD_RELAXED(&s->marked))
@@ -424,6 +436,7 @@ void thread_rename(struct session *s, struct fprof_writer *w, const char *name, 
 	owner_begin(w->slot);
 	owner_name(w->slot, name, n);
 	owner_end(w->slot);
+	detail_renamed(s, w);
 }
 
 /* ---- the end ---- */

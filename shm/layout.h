@@ -19,6 +19,12 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+#define FPROF_STATIC_CAST(type, v) static_cast<type>(v)
+#else
+#define FPROF_STATIC_CAST(type, v) ((type)(v))
+#endif
+
 #define FPROF_ABI_MAJOR 1
 #define FPROF_ABI_MINOR 1
 
@@ -193,7 +199,7 @@ enum fprof_record_state {
 struct fprof_control {
 	uint64_t magic; /* FPROF_CONTROL_MAGIC */
 	uint16_t abi_major, abi_minor;
-	uint32_t control_bytes; /* 4096 */
+	uint32_t control_bytes; /* of all of it: 4096, FPROF_CONTROL_BYTES_DETAIL since minor 1 */
 	uint32_t generation;	/* changes with every change below */
 	uint32_t record_state;	/* enum fprof_record_state */
 	uint32_t gate;		/* zones with level < gate are recorded: 0..FPROF_LEVELS */
@@ -201,9 +207,43 @@ struct fprof_control {
 	uint64_t heartbeat; /* grows at least 2x a second while the daemon lives */
 	uint64_t session_id;
 	uint64_t pad1[2];
-	/* One flag byte per marker id from here on when feature DETAIL is on (additive). */
 };
 #define FPROF_CONTROL_BYTES 4096u
+
+/*
+ * What is wanted of some zones only, at FPROF_CONTROL_BYTES of a control page that has
+ * FPROF_CONTROL_BYTES_DETAIL. Names go as hashes: the client knows them, and only compares.
+ */
+#define FPROF_DETAIL_RULES_MAX 64u
+#define FPROF_DETAIL_MASKS_MAX 64u
+#define FPROF_DETAIL_PATH_MAX  32u /* names in a path, the thread's included */
+
+/* Zones below this path are recorded where level < gate; those of a rule below it go by that. */
+struct fprof_detail_rule {
+	/* fprof_name_hash of the thread's (or fiber's) name, then of its zones', outermost first */
+	uint64_t names[FPROF_DETAIL_PATH_MAX];
+	uint32_t count; /* of names, at least 1 */
+	uint32_t gate;	/* 1..FPROF_LEVELS */
+};
+
+struct fprof_detail {
+	uint32_t seq; /* a seqlock: odd while the rest is written; changes with every change */
+	uint32_t rule_count, mask_count, pad0;
+	uint64_t masks[FPROF_DETAIL_MASKS_MAX]; /* fprof_name_hash of categories not wanted */
+	struct fprof_detail_rule rules[FPROF_DETAIL_RULES_MAX];
+};
+#define FPROF_CONTROL_BYTES_DETAIL 24576u
+
+/* FNV-1a; never 0. */
+static inline uint64_t fprof_name_hash(const void *name, uint64_t bytes)
+{
+	const uint8_t *p = FPROF_STATIC_CAST(const uint8_t *, name);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; bytes > 0; bytes--)
+		hash = (hash ^ *p++) * UINT64_C(0x100000001b3);
+	return hash ? hash : 1;
+}
 
 /*
  * The socket: SOCK_SEQPACKET, one message a packet. The client sends HELLO with the memfd
@@ -261,5 +301,7 @@ struct fprof_msg_bye {
 FPROF_STATIC_ASSERT(sizeof(struct fprof_memory_header) == 384, "layout");
 FPROF_STATIC_ASSERT(sizeof(struct fprof_slot) == 320, "layout");
 FPROF_STATIC_ASSERT(sizeof(struct fprof_marker_entry) == 64, "layout");
+FPROF_STATIC_ASSERT(sizeof(struct fprof_detail) + FPROF_CONTROL_BYTES <= FPROF_CONTROL_BYTES_DETAIL,
+		    "layout");
 
 #endif

@@ -51,7 +51,9 @@ struct fprof_writer {
 	uint64_t fiber_seq;
 	uint32_t thread_depth; /* depth of the thread itself while it runs a fiber */
 	uint32_t index;	       /* of the slot */
-	uint64_t client[5];    /* the client's own */
+	uint64_t client[4];    /* the client's own */
+	uint32_t masks;	       /* zones whose markers hold this number are masked; 0: none are */
+	uint32_t pad;
 };
 
 struct fprof_tls {
