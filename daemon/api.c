@@ -41,6 +41,13 @@ int api_temporary(const struct api *api)
 api_handler api_handler_of(enum route_id id)
 {
 	static const api_handler handlers[] = {
+		[ROUTE_CAPTURES] = api_captures,
+		[ROUTE_CAPTURE_SAVE] = api_capture_save,
+		[ROUTE_CAPTURE_UPLOAD] = api_capture_upload,
+		[ROUTE_CAPTURE] = api_capture,
+		[ROUTE_CAPTURE_EDIT] = api_capture_edit,
+		[ROUTE_CAPTURE_DELETE] = api_capture_delete,
+		[ROUTE_CAPTURE_FILE] = api_capture_file,
 		[ROUTE_STATUS] = api_status,
 		[ROUTE_SESSIONS] = api_sessions,
 		[ROUTE_SESSION] = api_session,

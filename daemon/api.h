@@ -84,6 +84,13 @@ void api_consumer_take(const struct api *api, const struct api_request *q, struc
 void api_consumer_renew(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_release(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_check(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_captures(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_capture_save(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_capture_upload(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_capture(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_capture_edit(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_capture_delete(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_capture_file(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);

@@ -156,6 +156,7 @@ void api_json_session(struct json *j, const struct api *api, const struct histor
 
 	json_object_begin(j);
 	json_member_uint(j, "id", s->row.id);
+	json_member_string(j, "kind", api_kind_name(s->capture_kind));
 	json_member_string(j, "state", api_state_name(u->state));
 	json_identity(j, &s->row);
 	json_versions(j, &s->row);
@@ -196,22 +197,55 @@ static void free_tracks(history_tracks_vec *tracks)
 	VEC_FREE(tracks);
 }
 
-static void json_list(struct json *j, const struct api *api, struct history *h,
-		      const history_sessions_vec *sessions, size_t count)
+static void json_listed(struct json *j, const struct api *api, struct history *h,
+			const struct history_session *s)
 {
-	size_t i;
+	__attribute__((cleanup(free_streams))) history_streams_vec streams = {0};
+
+	history_streams(h, s->row.id, &streams);
+	api_json_session(j, api, s, &streams);
+}
+
+/* One that cannot be read is in the list of captures, not in that of sessions. */
+static bool json_listed_capture(struct json *j, const struct api *api,
+				const struct capture *capture)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	struct history *h;
+	bool read;
+
+	if (captures_peek(api->context->captures, capture, &h) < 0)
+		return false;
+	read = history_session(h, capture->session, HISTORY_ANY_UID, &s) == 0;
+	if (read)
+		json_listed(j, api, h, &s);
+	history_close(h);
+	return read;
+}
+
+/* The newest count of both, by id. */
+static void json_list(struct json *j, const struct api *api, struct history *h,
+		      const history_sessions_vec *sessions, const captures_vec *captures,
+		      size_t count)
+{
+	size_t recorded = 0, captured = 0, unreadable = 0;
 
 	json_object_begin(j);
 	json_key(j, "sessions");
 	json_array_begin(j);
-	for (i = 0; i < count; i++) {
-		__attribute__((cleanup(free_streams))) history_streams_vec streams = {0};
-
-		history_streams(h, sessions->at[i].row.id, &streams);
-		api_json_session(j, api, &sessions->at[i], &streams);
+	while (recorded + captured - unreadable < count &&
+	       (recorded < sessions->count || captured < captures->count)) {
+		if (recorded == sessions->count ||
+		    (captured < captures->count &&
+		     captures->at[captured].session > sessions->at[recorded].row.id)) {
+			unreadable += !json_listed_capture(j, api, &captures->at[captured]);
+			captured++;
+		} else {
+			json_listed(j, api, h, &sessions->at[recorded++]);
+		}
 	}
 	json_array_end(j);
-	json_member_uint(j, "total", sessions->count);
+	json_member_uint(j, "total", sessions->count + captures->count - unreadable);
 	json_object_end(j);
 }
 
@@ -219,6 +253,7 @@ void api_sessions(const struct api *api, const struct api_request *q, struct api
 {
 	static const char *const allowed[] = {"1..1000", NULL};
 	__attribute__((cleanup(history_sessions_free))) history_sessions_vec sessions = {0};
+	__attribute__((cleanup(captures_vec_free))) captures_vec captures = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
 	const char *last = route_value(&q->route, "last");
 	uint64_t count = SESSIONS_DEFAULT;
@@ -237,7 +272,9 @@ void api_sessions(const struct api *api, const struct api_request *q, struct api
 		api_fail_history(a, rc, "sessions");
 		return;
 	}
-	json_list(&a->body, api, reader.history, &sessions, MIN(count, sessions.count));
+	/* Where the state directory cannot be read there are none: status says so. */
+	(void)captures_list(api->context->captures, q->uid, &captures);
+	json_list(&a->body, api, reader.history, &sessions, &captures, count);
 }
 
 void api_session(const struct api *api, const struct api_request *q, struct api_answer *a)

@@ -72,7 +72,7 @@ void capture_uri(const char *path, char *uri, size_t size)
 	db_uri(path, "mode=ro&immutable=1", uri, size);
 }
 
-static int harden(sqlite3 *db)
+int capture_harden(sqlite3 *db)
 {
 	static const int off[] = {
 		SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
@@ -85,7 +85,7 @@ static int harden(sqlite3 *db)
 		r = sql_errno(sqlite3_db_config(db, off[i], 0, NULL));
 	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
 	sqlite3_extended_result_codes(db, 1);
-	return r < 0 ? r : sql_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON");
+	return r < 0 ? r : sql_exec(db, "PRAGMA cell_size_check=ON");
 }
 
 /* Read-only and as it is. */
@@ -99,7 +99,9 @@ static int open_raw(const char *path, sqlite3 **ret_db)
 	capture_uri(path, uri, sizeof(uri));
 	r = sql_errno(sqlite3_open_v2(uri, &db, flags, NULL));
 	if (r == 0)
-		r = harden(db);
+		r = capture_harden(db);
+	if (r == 0)
+		r = sql_exec(db, "PRAGMA query_only=ON");
 	if (r < 0) {
 		sqlite3_close(db);
 		return r;
@@ -141,9 +143,7 @@ static int open_migrated(sqlite3 *from, sqlite3 **ret_db)
 		sqlite3_backup_finish(backup);
 	}
 	if (r == 0)
-		r = harden(db);
-	if (r == 0)
-		r = sql_exec(db, "PRAGMA query_only=OFF");
+		r = capture_harden(db);
 	if (r == 0)
 		r = schema_apply(db, &schema);
 	if (r == 0)
@@ -176,6 +176,24 @@ int capture_open(const char *path, sqlite3 **ret_db)
 	}
 	*ret_db = db;
 	return 0;
+}
+
+int capture_bring_forward(const char *path)
+{
+	struct schema schema = schema_current();
+	sqlite3 *db = NULL;
+	int64_t version;
+	int r = sql_errno(
+		sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+
+	if (r == 0)
+		r = capture_harden(db);
+	if (r == 0)
+		r = read_version(db, &version);
+	if (r == 0 && version < schema.version)
+		r = schema_apply(db, &schema);
+	sqlite3_close(db);
+	return r;
 }
 
 static int refuse(char *why, const char *reason, int error)

@@ -26,6 +26,12 @@ int capture_open(const char *path, sqlite3 **ret_db);
  */
 int capture_verify(const char *path, char *why);
 
+/* Makes a file, which is the caller's own, one of this program's version. 0 or -errno. */
+int capture_bring_forward(const char *path);
+
+/* Has a connection run nothing that a schema may hold. 0 or -errno. */
+int capture_harden(sqlite3 *db);
+
 /* A URI that opens path as it is: read-only, without locks; for ATTACH too. */
 void capture_uri(const char *path, char *uri, size_t size);
 

@@ -61,7 +61,7 @@ struct job {
 	sqlite3 *db;
 	struct capture_copy *copy;
 	int64_t t0, t1; /* [t0, t1); t1 INT64_MAX: all that follows */
-	bool whole;	/* nothing before it is missing */
+	bool complete;	/* nothing before it is missing */
 };
 
 static void bind_named(sqlite3_stmt *stmt, const char *name, int64_t value)
@@ -147,8 +147,10 @@ static int insert_text(const struct job *job, const struct copied *what, char **
 
 static int copy_table(const struct job *job, const struct copied *what)
 {
+	const struct copied all = {what->table, "", "s.session = :source"};
+	bool whole = job->copy->whole && strcmp(what->table, "sessions") != 0;
 	char *sql = NULL;
-	int r = insert_text(job, what, &sql);
+	int r = insert_text(job, whole ? &all : what, &sql);
 
 	if (r == 0 && sql)
 		r = run(job, sql);
@@ -286,16 +288,22 @@ static int copy_neighbours(const struct job *job)
 	return r;
 }
 
-/* The session as it was, but that it does not go on, and that what is before the range is gone. */
-static int finish_session(const struct job *job)
+/* The session as it was, but that it does not go on. */
+static int end_session(const struct job *job)
 {
-	int r = run(job, "UPDATE main.session_totals SET threads_active = 0, "
-			 "chunk_bytes = (SELECT ifnull(sum(length(data)), 0) FROM main.chunks), "
-			 "end_reason = iif(state = 0, 'it was running when this was saved', "
-			 "end_reason), end_ns = iif(state = 0, NULL, end_ns), "
-			 "state = iif(state = 0, 1, state)");
+	return run(job, "UPDATE main.session_totals SET threads_active = 0, "
+			"chunk_bytes = (SELECT ifnull(sum(length(data)), 0) FROM main.chunks), "
+			"end_reason = iif(state = 0, 'it was running when this was saved', "
+			"end_reason), end_ns = iif(state = 0, NULL, end_ns), "
+			"state = iif(state = 0, 1, state)");
+}
 
-	if (r == 0 && !job->whole)
+/* What is before the range is gone. */
+static int cut_session(const struct job *job)
+{
+	int r = 0;
+
+	if (!job->complete)
 		r = run(job, "UPDATE main.session_totals SET evicted_before_ticks = "
 			     "max(ifnull(evicted_before_ticks, :t0), :t0)");
 	if (r == 0)
@@ -306,7 +314,7 @@ static int finish_session(const struct job *job)
 }
 
 /* Is there nothing before the range? */
-static int find_whole(struct job *job)
+static int find_complete(struct job *job)
 {
 	int64_t before = 0;
 	int r = ask(job,
@@ -316,7 +324,7 @@ static int find_whole(struct job *job)
 		    "+ EXISTS (SELECT 1 FROM source.chunks WHERE session = :source AND t1 < :t0)",
 		    &before);
 
-	job->whole = before == 0;
+	job->complete = before == 0;
 	return MIN(r, 0);
 }
 
@@ -329,12 +337,16 @@ int capture_copy(sqlite3 *db, struct capture_copy *copy)
 
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
-	r = find_range(&job);
-	if (r == 0)
-		r = find_whole(&job);
+	if (!copy->whole) {
+		r = find_range(&job);
+		if (r == 0)
+			r = find_complete(&job);
+	}
 	for (i = 0; i < ARRAY_SIZE(copied) && r == 0; i++)
 		r = copy_table(&job, &copied[i]);
-	if (r == 0)
+	if (r == 0 && !copy->whole)
 		r = copy_neighbours(&job);
-	return r == 0 ? finish_session(&job) : r;
+	if (r == 0 && !copy->whole)
+		r = cut_session(&job);
+	return r == 0 ? end_session(&job) : r;
 }

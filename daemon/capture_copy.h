@@ -14,6 +14,7 @@ struct capture_copy {
 	uint64_t source;      /* the session's id there */
 	uint64_t first, last; /* frames of its main stream; 0: none */
 	bool tail;	      /* and what follows the last */
+	bool whole;	      /* all there is, whatever first, last and tail are */
 	uint64_t session;     /* its id here */
 	uint32_t uid;	      /* its owner here */
 };

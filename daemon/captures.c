@@ -85,6 +85,11 @@ void captures_free(struct captures *captures)
 	free(captures);
 }
 
+uint64_t captures_limit_bytes(const struct captures *captures)
+{
+	return captures->limit_bytes;
+}
+
 const char *captures_directory(const struct captures *captures)
 {
 	return captures->directory;
@@ -418,6 +423,15 @@ int captures_open(struct captures *captures, uint64_t session, uint32_t uid,
 	if (r == 0)
 		r = history_open_file(path, ret_history);
 	return r == -ENOENT ? -EIO : r; /* listed, and yet not there */
+}
+
+int captures_peek(struct captures *captures, const struct capture *capture,
+		  struct history **ret_history)
+{
+	char path[DB_PATH_MAX];
+
+	captures_path(captures, capture->file, path, sizeof(path));
+	return history_open_file(path, ret_history);
 }
 
 int captures_take(struct captures *captures, uint64_t session, uint32_t uid,

@@ -53,6 +53,11 @@ int captures_find(struct captures *captures, uint64_t session, uint32_t uid,
 /* name, note: NULL leaves it as it is. */
 int captures_edit(struct captures *captures, uint64_t session, const char *name, const char *note);
 int captures_delete(struct captures *captures, uint64_t session);
+/* What all together may take. */
+uint64_t captures_limit_bytes(const struct captures *captures);
+/* A capture's file to be given out, at its start, with the name and note that it has by now: an fd
+ * or -errno. */
+int captures_open_file(struct captures *captures, const struct capture *capture);
 
 /* What is to be saved: frames first..last of the main stream of a session (recorded or a capture
  * itself), and with tail what follows the last one. */
@@ -86,8 +91,9 @@ uint64_t captures_next_id(struct captures *captures);
 
 /*
  * Takes in an uploaded .fprof from an open file: checked whole (format, schema version, checksums,
- * no triggers, no views, no foreign tables, sizes) before anything of it is used. 0, or
- * -EBADMSG/-ENOTSUP/-EFBIG/-ENOSPC... with a sentence in why (256 bytes).
+ * no triggers, no views, no foreign tables, sizes) before anything of it is used; then its rows
+ * are written into a file of our own. name NULL: that which it has. 0; -EBADMSG or -ENOTSUP (of a
+ * newer version) with the reason in why (CAPTURE_WHY bytes); -EDQUOT, -ENOSPC, -errno.
  */
 int captures_upload(struct captures *captures, int fd, const char *name, uint32_t uid,
 		    uint64_t *ret_session, char *why);
@@ -97,7 +103,10 @@ int captures_upload(struct captures *captures, int fd, const char *name, uint32_
  * damaged (said in the log); -errno. */
 int captures_open(struct captures *captures, uint64_t session, uint32_t uid,
 		  struct history **ret_history);
-/* The same, of some that are kept open: it goes back with captures_put. */
+/* The same for one that is listed, without a look at its rows' checksums: for its session's row. */
+int captures_peek(struct captures *captures, const struct capture *capture,
+		  struct history **ret_history);
+/* As captures_open, of some that are kept open: it goes back with captures_put. */
 int captures_take(struct captures *captures, uint64_t session, uint32_t uid,
 		  struct history **ret_history);
 void captures_put(struct captures *captures, uint64_t session, struct history *history);

@@ -54,5 +54,12 @@ int captures_enter(struct captures *captures, const struct capture *capture);
  * end_ticks: nothing after it is shown; INT64_MAX: no bound. */
 int captures_write_meta(sqlite3 *db, const struct capture *capture, int64_t end_ticks);
 uint64_t captures_now_utc_ns(void);
+/* The name of a capture's file. */
+void captures_file_name(uint64_t session, char *name, size_t size);
+/* Lists a file that is in its place, or removes it. */
+int captures_enter_or_remove(struct captures *captures, struct capture *capture);
+/* Makes a closed file that of capture: its session's id and owner, what is said of it, its sums;
+ * synced. Sets capture's frames. */
+int captures_take_over(const char *path, struct capture *capture);
 
 #endif

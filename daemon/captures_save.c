@@ -30,7 +30,7 @@ uint64_t captures_next_id(struct captures *captures)
 	return store_next_session_id(captures->store);
 }
 
-static void file_name(uint64_t session, char *name, size_t size)
+void captures_file_name(uint64_t session, char *name, size_t size)
 {
 	snprintf(name, size, "%" PRIu64 ".fprof", session);
 }
@@ -219,8 +219,7 @@ static int fill(struct saving *s, uint32_t uid)
 	return r < 0 ? r : captures_write_meta(db, &s->capture, s->end_ticks);
 }
 
-/* Lists a file that is in its place, or removes it. */
-static int enter_or_remove(struct captures *c, struct capture *capture)
+int captures_enter_or_remove(struct captures *c, struct capture *capture)
 {
 	char path[DB_PATH_MAX];
 	struct stat st;
@@ -247,7 +246,7 @@ static int save(struct saving *s, uint32_t uid)
 	if (r == 0)
 		r = capture_file_finish(s->file, s->capture.file);
 	capture_file_free(s->file);
-	return r < 0 ? r : enter_or_remove(s->captures, &s->capture);
+	return r < 0 ? r : captures_enter_or_remove(s->captures, &s->capture);
 }
 
 int captures_save(struct captures *captures, const struct capture_order *order, uint32_t uid,
@@ -275,7 +274,7 @@ int captures_save(struct captures *captures, const struct capture_order *order, 
 	if (r < 0)
 		return r;
 	s.copy.session = s.capture.session = captures_next_id(captures);
-	file_name(s.copy.session, file, sizeof(file));
+	captures_file_name(s.copy.session, file, sizeof(file));
 	snprintf(name, sizeof(name), "capture %" PRIu64, s.copy.session);
 	s.capture.name = order->name ? (char *)order->name : name;
 	r = save(&s, uid);
@@ -334,8 +333,7 @@ static int rewrite(sqlite3 *db, struct capture *capture)
 	return r == 0 ? sql_exec(db, "COMMIT") : r;
 }
 
-/* Makes it a file of this list: its session's id, what is said of it, its sums. */
-static int take_over(const char *path, struct capture *capture)
+int captures_take_over(const char *path, struct capture *capture)
 {
 	sqlite3 *db = NULL;
 	int r = sql_errno(
@@ -359,13 +357,13 @@ int captures_adopt(struct captures *captures, const struct capture *capture, con
 
 	if (c.session == 0)
 		c.session = captures_next_id(captures);
-	file_name(c.session, file, sizeof(file));
+	captures_file_name(c.session, file, sizeof(file));
 	c.file = file;
 	if (c.created_utc_ns == 0)
 		c.created_utc_ns = captures_now_utc_ns();
 	captures_path(captures, name, from, sizeof(from));
 	captures_path(captures, file, to, sizeof(to));
-	r = take_over(from, &c);
+	r = captures_take_over(from, &c);
 	if (r == 0 && rename(from, to) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -376,7 +374,7 @@ int captures_adopt(struct captures *captures, const struct capture *capture, con
 	if (r < 0)
 		unlink(to);
 	else
-		r = enter_or_remove(captures, &c);
+		r = captures_enter_or_remove(captures, &c);
 	if (r == 0)
 		*ret_session = c.session;
 	return r;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One rule a line: what a row must not be. Readers compute with what passes: points in time and
+ * lengths far below where sums overflow, texts that are texts, trees whose parents come first.
+ * Numbers that only name something (a kind, a flag) may be any that fit: readers show what they
+ * know.
+ */
+#include "capture_rows.h"
+
+#include "capture_check.h"
+#include "json.h"
+#include "sql.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POINT(x)   x " NOT BETWEEN -4611686018427387904 AND 4611686018427387904"
+#define NUMBER(x)  x " NOT BETWEEN 0 AND 9223372036854775807"
+#define SMALL(x)   x " NOT BETWEEN 0 AND 4294967295"
+#define FRAME(x)   x " NOT BETWEEN 1 AND 9007199254740991"
+#define LENGTH(x)  "(" x " IS NOT NULL AND " POINT(x) ")"
+#define TEXT(x, n) "(NOT is_text(" x ") OR length(" x ") > " #n ")"
+#define OTHER(x)   x " <> (SELECT id FROM sessions)"
+
+static const struct rule {
+	const char *table, *bad, *what;
+} rules[] = {
+	{"sessions", "id < 1 OR " SMALL("uid") " OR " SMALL("clock_kind") " OR " SMALL("abi_major"),
+	 "its numbers"},
+	{"sessions",
+	 "clock_shift NOT BETWEEN 0 AND 63 OR clock_mult < 1 OR NOT (clock_hz > 0 AND "
+	 "clock_hz < 1e12)",
+	 "its clock"},
+	{"sessions",
+	 TEXT("boot_id",
+	      256) " OR " TEXT("name", 4096) " OR " TEXT("exe", 8192) " OR " TEXT("build_id", 256),
+	 "its names"},
+	{"sessions",
+	 TEXT("facts", 1048576) " OR (facts IS NOT NULL AND (NOT json_valid(facts) OR "
+				"json_type(facts) <> 'object'))",
+	 "its facts"},
+	{"session_totals", OTHER("session") " OR state NOT BETWEEN 0 AND 2", "its state"},
+	{"session_totals",
+	 LENGTH("end_ns") " OR " LENGTH("evicted_before_ticks") " OR " NUMBER(
+		 "frames_total") " OR " NUMBER("received") " OR " SMALL("threads_seen"),
+	 "its numbers"},
+	{"session_totals", TEXT("end_reason", 65536) " OR " TEXT("fault", 65536), "its reasons"},
+	{"memories", OTHER("session") " OR " SMALL("lane"), "its numbers"},
+	{"markers",
+	 OTHER("session") " OR marker NOT BETWEEN 0 AND 1048575 OR " SMALL("kind") " OR " SMALL(
+		 "line") " OR " SMALL("colour"),
+	 "its numbers"},
+	{"markers", TEXT("name", 65536) " OR " TEXT("category", 65536) " OR " TEXT("file", 65536),
+	 "its texts"},
+	{"tracks", OTHER("session") " OR " SMALL("track") " OR kind NOT BETWEEN 0 AND 2",
+	 "its numbers"},
+	{"tracks", TEXT("name", 65536), "its name"},
+	{"tracks", POINT("begin_ticks") " OR " LENGTH("end_ticks"), "its time"},
+	{"streams", OTHER("session") " OR " SMALL("stream") " OR " NUMBER("events_from"),
+	 "its numbers"},
+	{"streams", TEXT("name", 65536), "its name"},
+	{"infos", OTHER("session") " OR " TEXT("key", 65536) " OR " TEXT("value", 1048576),
+	 "its texts"},
+	{"chunks",
+	 OTHER("session") " OR " SMALL("track") " OR " SMALL("lane") " OR " SMALL(
+		 "events") " OR depth_in NOT BETWEEN 0 AND 512 OR " SMALL("late") " OR "
+										  "length(data) > "
+										  "17825792",
+	 "its numbers"},
+	{"chunks", POINT("t0") " OR " POINT("t1") " OR t1 < t0", "its time"},
+	{"gaps", OTHER("session") " OR " SMALL("track") " OR " NUMBER("events"), "its numbers"},
+	{"gaps", POINT("t0") " OR " POINT("t1"), "its time"},
+	{"frames",
+	 OTHER("session") " OR " FRAME("frame") " OR " SMALL("stream") " OR " NUMBER(
+		 "events") " OR " NUMBER("lost_events") " OR " SMALL("flags") " OR " SMALL("track"),
+	 "its numbers"},
+	{"frames",
+	 POINT("t0") " OR " POINT("t1") " OR t1 < t0 OR " POINT("begin_ns") " OR " POINT(
+		 "end_ns") " OR end_ns < begin_ns",
+	 "its time"},
+	{"frames",
+	 LENGTH("cpu_ns") " OR " LENGTH("wait_gpu_ns") " OR " LENGTH(
+		 "wait_present_ns") " OR " LENGTH("wait_cap_ns"),
+	 "its lengths"},
+	{"frame_counters",
+	 OTHER("session") " OR " FRAME("frame") " OR " SMALL(
+		 "marker") " OR typeof(value) NOT IN ('integer', 'real')",
+	 "its value"},
+	{"gpu_spans", OTHER("session") " OR " SMALL("track") " OR " SMALL("marker"), "its numbers"},
+	{"gpu_spans", POINT("begin_ns") " OR " POINT("end_ns") " OR end_ns < begin_ns", "its time"},
+	{"frame_gpus", OTHER("session") " OR " LENGTH("span_ns") " OR " LENGTH("busy_ns"),
+	 "its lengths"},
+	{"aggregate_groups",
+	 OTHER("session") " OR " SMALL("group_id") " OR " NUMBER("frame") " OR " TEXT("name", 1023),
+	 "its name or numbers"},
+	{"aggregate_nodes",
+	 OTHER("session") " OR " NUMBER("seq") " OR " SMALL("node") " OR " NUMBER(
+		 "frame") " OR " TEXT("name",
+				      1023) " OR ifnull(parent, -1) NOT BETWEEN -1 AND node - 1 "
+					    "OR (parent IS NULL) <> (node = 0)",
+	 "its place in the tree"},
+	{"aggregate_frames",
+	 OTHER("session") " OR " FRAME("first_frame") " OR last_frame < first_frame "
+						      "OR length(data) > 17825792",
+	 "its numbers"},
+};
+
+/* is_text(x): NULL, or UTF-8 without a NUL. */
+static void is_text(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	const unsigned char *text;
+	size_t bytes, n, at;
+
+	(void)count;
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
+		sqlite3_result_int(context, 1);
+		return;
+	}
+	text = sqlite3_value_text(values[0]);
+	bytes = (size_t)sqlite3_value_bytes(values[0]);
+	for (at = 0; text && at < bytes; at += n) {
+		n = text[at] ? json_utf8_bytes(text + at, bytes - at) : 0;
+		if (n == 0)
+			break;
+	}
+	sqlite3_result_int(context, text && at == bytes);
+}
+
+static int check_rule(sqlite3 *db, const struct rule *rule, char *why)
+{
+	int64_t bad = 0;
+	char *sql = sqlite3_mprintf("SELECT EXISTS (SELECT 1 FROM main.%s WHERE %s)", rule->table,
+				    rule->bad);
+	int r = sql ? sql_int(db, sql, &bad) : -ENOMEM;
+
+	sqlite3_free(sql);
+	if (r < 0 || !bad)
+		return MIN(r, 0);
+	snprintf(why, CAPTURE_WHY, "a row of table %s means nothing: %s", rule->table, rule->what);
+	return -EBADMSG;
+}
+
+int capture_rows_check(sqlite3 *db, char *why)
+{
+	size_t i;
+	int r = sql_errno(sqlite3_create_function(
+		db, "is_text", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, is_text, NULL, NULL));
+
+	for (i = 0; i < ARRAY_SIZE(rules) && r == 0; i++)
+		r = check_rule(db, &rules[i], why);
+	return r;
+}
