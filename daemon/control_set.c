@@ -24,6 +24,8 @@ struct entry {
 	enum fprof_record_state ordered, in_force;
 	uint64_t frame;
 	unsigned consumers;
+	struct detail_set detail;
+	uint64_t detail_version; /* from 1 */
 };
 
 struct control_set {
@@ -103,6 +105,19 @@ static void publish(const struct control_set *set, struct entry *e)
 		e->in_force = state;
 }
 
+static void publish_detail(struct entry *e)
+{
+	struct fprof_control *page = e->control->page;
+	uint32_t gate;
+
+	e->detail_version++;
+	detail_set_publish(&e->detail,
+			   (struct fprof_detail *)(void *)((uint8_t *)page + FPROF_CONTROL_BYTES),
+			   &gate);
+	FPROF_STORE_RELAXED(&page->gate, gate);
+	FPROF_STORE_RELEASE(&page->generation, page->generation + 1);
+}
+
 static void count_consumers(struct control_set *set, struct entry *e, uint64_t now)
 {
 	e->consumers = consumers_of(set->consumers, e->session, e->uid, now);
@@ -119,16 +134,22 @@ int control_set_add(struct control_set *set, struct control *control, uint64_t s
 		.ordered = last ? last->record : FPROF_STATE_RECORDING,
 		.in_force = last ? last->record_in_force : FPROF_STATE_RECORDING,
 	};
-	int r;
+	int r = detail_set_parse(last ? last->detail : NULL, &e.detail);
 
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&set->lock);
 	count_consumers(set, &e, now_ns());
 	r = VEC_PUSH(&set->all, e);
 	if (r == 0) {
 		control->set = set;
 		publish(set, &set->all.at[set->all.count - 1]);
+		if (e.detail.nodes.count + e.detail.masks.count > 0)
+			publish_detail(&set->all.at[set->all.count - 1]);
 	}
 	pthread_mutex_unlock(&set->lock);
+	if (r < 0)
+		detail_set_deinit(&e.detail);
 	return r;
 }
 
@@ -139,6 +160,7 @@ static void forget(struct control_set *set, const struct control *control)
 	pthread_mutex_lock(&set->lock);
 	for (i = 0; i < set->all.count; i++)
 		if (set->all.at[i].control == control) {
+			detail_set_deinit(&set->all.at[i].detail);
 			set->all.at[i] = set->all.at[--set->all.count];
 			break;
 		}
@@ -238,7 +260,52 @@ void control_set_update(struct control_set *set)
 	pthread_mutex_unlock(&set->lock);
 }
 
-void control_set_fill(struct control_set *set, uint64_t session, struct session_update_row *row)
+int control_set_detail(struct control_set *set, uint64_t session, struct detail_set *ret_detail)
+{
+	const struct entry *e;
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&set->lock);
+	e = find(set, session);
+	if (e)
+		r = detail_set_copy(&e->detail, ret_detail);
+	pthread_mutex_unlock(&set->lock);
+	return r;
+}
+
+int control_set_level(struct control_set *set, uint64_t session, const struct detail_path *path,
+		      int level)
+{
+	struct entry *e;
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&set->lock);
+	e = find(set, session);
+	if (e)
+		r = detail_set_level(&e->detail, path, level);
+	if (r == 0)
+		publish_detail(e);
+	pthread_mutex_unlock(&set->lock);
+	return r;
+}
+
+int control_set_mask(struct control_set *set, uint64_t session, const char *category, bool masked)
+{
+	struct entry *e;
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&set->lock);
+	e = find(set, session);
+	if (e)
+		r = detail_set_mask(&e->detail, category, masked);
+	if (r == 0)
+		publish_detail(e);
+	pthread_mutex_unlock(&set->lock);
+	return r;
+}
+
+void control_set_fill(struct control_set *set, uint64_t session, struct session_update_row *row,
+		      uint64_t *version)
 {
 	const struct entry *e;
 
@@ -247,6 +314,10 @@ void control_set_fill(struct control_set *set, uint64_t session, struct session_
 	if (e) {
 		row->record = e->ordered;
 		row->record_in_force = e->in_force;
+		if (e->detail_version != *version)
+			row->detail = detail_set_text(&e->detail);
+		if (row->detail)
+			*version = e->detail_version;
 	}
 	pthread_mutex_unlock(&set->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others may change of a live session: its record state, and (detail.h) its levels of detail.
+ * What others may change of a live session: its record state and its levels of detail.
  * The orders of all live sessions under one mutex, each beside the control page that its clients
  * read. Any thread; nothing here blocks.
  *
@@ -12,6 +12,7 @@
 
 #include "batch.h"
 #include "consumers.h"
+#include "detail_set.h"
 #include "memory.h"
 
 #include <stdbool.h>
@@ -55,7 +56,16 @@ void control_set_in_force(struct control_set *set, uint64_t session, enum fprof_
 			  uint64_t frame);
 /* Brings the pages in line with who holds what; the drain's, at each sweep. */
 void control_set_update(struct control_set *set);
-/* What an update row says of it. Leaves row as it is when the session is not here. */
-void control_set_fill(struct control_set *set, uint64_t session, struct session_update_row *row);
+/* What an update row says of it; its detail where that has another version than *version, which
+ * then is that. Leaves row as it is when the session is not here. */
+void control_set_fill(struct control_set *set, uint64_t session, struct session_update_row *row,
+		      uint64_t *version);
+
+/* A copy of what is wanted of it, the caller's to deinit: 0, -ENOENT, -ENOMEM. */
+int control_set_detail(struct control_set *set, uint64_t session, struct detail_set *ret_detail);
+/* As detail_set_level and detail_set_mask, in force at the next frame boundary. And -ENOENT. */
+int control_set_level(struct control_set *set, uint64_t session, const struct detail_path *path,
+		      int level);
+int control_set_mask(struct control_set *set, uint64_t session, const char *category, bool masked);
 
 #endif

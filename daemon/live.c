@@ -561,16 +561,16 @@ static void fill_update(const struct live *s, struct session_update_row *row)
 }
 
 /* What is ordered, and what the game has taken over of it. */
-static void fill_record(const struct live *s, struct session_update_row *row)
+static void fill_record(struct live *s, struct session_update_row *row)
 {
 	row->record = row->record_in_force = s->record.state;
 	if (s->controls)
-		control_set_fill(s->controls, s->id, row);
+		control_set_fill(s->controls, s->id, row, &s->detail_version);
 }
 
 static bool record_changed(const struct live *s, const struct session_update_row *row)
 {
-	return s->updated && (row->record != s->last_update.record ||
+	return s->updated && (row->detail || row->record != s->last_update.record ||
 			      row->record_in_force != s->last_update.record_in_force);
 }
 
@@ -596,10 +596,13 @@ static int put_update(struct live *s)
 	if (s->updated && !memcmp(&row, &s->last_update, sizeof(row)) && s->fault == 0)
 		return 0;
 	s->last_update = row;
+	s->last_update.detail = NULL;
 	s->updated = true;
 	s->fill_permille = 0;
-	if (VEC_RESERVE(&s->batch->updates, 1) < 0)
+	if (VEC_RESERVE(&s->batch->updates, 1) < 0) {
+		free(row.detail);
 		return -ENOMEM;
+	}
 	if (s->end_reason)
 		row.end_reason = strdup(s->end_reason);
 	if (s->fault < 0)

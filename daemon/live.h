@@ -54,6 +54,7 @@ struct live {
 	int64_t gpu_frame_shift;     /* from the marks' sequence to frame numbers */
 
 	struct record record;
+	uint64_t detail_version; /* of what the rows say */
 
 	uint64_t repaired[REPAIR_KINDS];
 	struct session_update_row last_update; /* without strings */

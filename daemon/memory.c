@@ -113,7 +113,7 @@ static void control_fill(struct fprof_control *page, uint64_t session_id)
 {
 	page->abi_major = FPROF_ABI_MAJOR;
 	page->abi_minor = FPROF_ABI_MINOR;
-	page->control_bytes = FPROF_CONTROL_BYTES;
+	page->control_bytes = FPROF_CONTROL_BYTES_DETAIL;
 	page->record_state = FPROF_STATE_RECORDING;
 	page->gate = FPROF_LEVELS;
 	page->heartbeat = 1;
@@ -129,16 +129,16 @@ int control_new(uint64_t session_id, struct control *ret_control)
 
 	if (fd < 0)
 		return fd;
-	if (ftruncate(fd, FPROF_CONTROL_BYTES) < 0)
+	if (ftruncate(fd, FPROF_CONTROL_BYTES_DETAIL) < 0)
 		return -errno;
-	page = mmap(NULL, FPROF_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = mmap(NULL, FPROF_CONTROL_BYTES_DETAIL, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	control_fill(page, session_id);
 	if (fcntl(fd, F_ADD_SEALS, SEALS_NEEDED | F_SEAL_FUTURE_WRITE) < 0) {
 		int r = -errno;
 
-		munmap(page, FPROF_CONTROL_BYTES);
+		munmap(page, FPROF_CONTROL_BYTES_DETAIL);
 		return r;
 	}
 	ret_control->set = NULL;
@@ -150,7 +150,7 @@ int control_new(uint64_t session_id, struct control *ret_control)
 void control_deinit(struct control *control)
 {
 	if (control->page)
-		munmap(control->page, FPROF_CONTROL_BYTES);
+		munmap(control->page, FPROF_CONTROL_BYTES_DETAIL);
 	if (control->fd >= 0)
 		close(control->fd);
 	control->page = NULL;

@@ -181,15 +181,15 @@ static void test_control_page(void **state)
 	assert_int_equal(seals & (FAKE_SEALS | F_SEAL_FUTURE_WRITE),
 			 FAKE_SEALS | F_SEAL_FUTURE_WRITE);
 	/* the client cannot write to it, by any way */
-	assert_ptr_equal(
-		mmap(NULL, FPROF_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, control.fd, 0),
-		MAP_FAILED);
+	assert_ptr_equal(mmap(NULL, FPROF_CONTROL_BYTES_DETAIL, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      control.fd, 0),
+			 MAP_FAILED);
 	assert_int_equal(pwrite(control.fd, "x", 1, 0), -1);
-	theirs = mmap(NULL, FPROF_CONTROL_BYTES, PROT_READ, MAP_SHARED, control.fd, 0);
+	theirs = mmap(NULL, FPROF_CONTROL_BYTES_DETAIL, PROT_READ, MAP_SHARED, control.fd, 0);
 	assert_ptr_not_equal(theirs, MAP_FAILED);
 	assert_int_equal(theirs->magic, FPROF_CONTROL_MAGIC);
 	assert_int_equal(theirs->abi_major, FPROF_ABI_MAJOR);
-	assert_int_equal(theirs->control_bytes, FPROF_CONTROL_BYTES);
+	assert_int_equal(theirs->control_bytes, FPROF_CONTROL_BYTES_DETAIL);
 	assert_int_equal(theirs->record_state, FPROF_STATE_RECORDING);
 	assert_int_equal(theirs->gate, FPROF_LEVELS);
 	assert_int_equal(theirs->session_id, 42);
@@ -197,7 +197,7 @@ static void test_control_page(void **state)
 	/* the daemon can */
 	control.page->heartbeat = 5;
 	assert_int_equal(theirs->heartbeat, 5);
-	munmap((void *)(uintptr_t)theirs, FPROF_CONTROL_BYTES);
+	munmap((void *)(uintptr_t)theirs, FPROF_CONTROL_BYTES_DETAIL);
 	control_deinit(&control);
 	assert_null(control.page);
 }
