@@ -67,7 +67,7 @@ int history_frames(struct history *h, uint64_t session, const char *stream, uint
 		   uint64_t to, struct history_frames *ret_frames);
 int history_frames_last(struct history *h, uint64_t session, const char *stream, uint64_t count,
 			struct history_frames *ret_frames);
-/* The slowest frame that is neither startup nor paused, of those whose events are here;
+/* The slowest frame that is neither startup nor paused nor loading, of those whose events are here;
  * without such of all: 0 or -ENOENT. */
 int history_slowest(struct history *h, uint64_t session, const char *stream, uint64_t *ret_frame);
 
@@ -81,7 +81,9 @@ enum zone_flags {
 	ZONE_OVERLAP = 1 << 6,	     /* imported: began inside another and outlasted it */
 };
 /* What a file says of a zone; the others follow from its events. */
-#define ZONE_IMPORTED ((uint32_t)ZONE_TRUNCATED | (uint32_t)ZONE_UNCLOSED | (uint32_t)ZONE_OVERLAP)
+#define ZONE_IMPORTED                                                                     \
+	((uint32_t)ZONE_TRUNCATED | (uint32_t)ZONE_UNBALANCED | (uint32_t)ZONE_UNCLOSED | \
+	 (uint32_t)ZONE_OVERLAP)
 struct history_zone {
 	uint32_t track;		  /* index into tracks[] */
 	uint32_t marker;	  /* session's marker id */

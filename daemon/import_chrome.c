@@ -324,8 +324,9 @@ static size_t parse_array(struct member *m, uint64_t *ret, size_t size)
 		if (m->value.kind != TRACE_JSON_WORD)
 			break;
 		if (count < size)
-			ret[count++] = m->value.text[0] == '-' ? (uint64_t)parse_int(&m->value)
-							       : parse_uint(&m->value);
+			ret[count++] = m->value.text[0] == 'n'	 ? (uint64_t)NS_UNKNOWN
+				       : m->value.text[0] == '-' ? (uint64_t)parse_int(&m->value)
+								 : parse_uint(&m->value);
 	}
 	return count;
 }

@@ -514,6 +514,13 @@ int chrome_session_finish(struct chrome_session *s)
 	return r;
 }
 
+static int64_t end_of(const struct chrome_session *s)
+{
+	int64_t end = s->c->last - s->base;
+
+	return s->frames.count > 0 ? MAX(end, s->frames.at[s->frames.count - 1].t1) : end;
+}
+
 int import_chrome_write(struct chrome *c)
 {
 	struct import_writer *w = NULL;
@@ -529,7 +536,7 @@ int import_chrome_write(struct chrome *c)
 	if (r == 0)
 		r = chrome_session_finish(&s);
 	if (r == 0)
-		r = import_writer_finish(w, c->order, c->last - s.base, c->result);
+		r = import_writer_finish(w, c->order, end_of(&s), c->result);
 	chrome_session_deinit(&s);
 	import_writer_free(w);
 	return r;

@@ -69,7 +69,8 @@ struct range_zone {
 	} value;
 };
 struct range_event {
-	enum { RANGE_INSTANT, RANGE_MESSAGE, RANGE_COUNTER, RANGE_MARK } kind;
+	/* FIBER: from here on the thread runs the fiber of track value.i; 0: itself again */
+	enum { RANGE_INSTANT, RANGE_MESSAGE, RANGE_COUNTER, RANGE_MARK, RANGE_FIBER } kind;
 	uint32_t marker; /* MARK: the id of its stream, 0: main */
 	int64_t t;
 	uint32_t colour;      /* MESSAGE */

@@ -284,6 +284,9 @@ static int show_event(struct visit *v, const struct chunk_event *e)
 		out.kind = RANGE_MARK;
 		out.marker = e->stream;
 		out.value.i = e->value.i;
+	} else if (e->code == CHUNK_FIBER_ENTER || e->code == CHUNK_FIBER_LEAVE) {
+		out.kind = RANGE_FIBER;
+		out.value.i = e->track;
 	} else {
 		out.kind = RANGE_INSTANT;
 	}
@@ -324,6 +327,8 @@ static int apply(struct visit *v, uint32_t lane_index)
 	case CHUNK_INSTANT:
 	case CHUNK_COUNTER:
 	case CHUNK_MARK:
+	case CHUNK_FIBER_ENTER:
+	case CHUNK_FIBER_LEAVE:
 		return show_event(v, e);
 	default:
 		return 0;
