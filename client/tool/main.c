@@ -34,6 +34,8 @@ static const char help_text[] =
 	"fprof: records and shows the frames of games\n"
 	"\n"
 	"  fprof run [--name N] [--] COMMAND...   run a game under the recording hook\n"
+	"  fprof run --frames N [--skip M] --export FILE [--] COMMAND...\n"
+	"                                         measure N frames of it, end it, write a report\n"
 	"  fprof status                           what the daemon does, and what it cannot\n"
 	"  fprof sessions                         games that were recorded\n"
 	"  fprof frames [SESSION] [--last N] [--stream NAME] [--over MS] [--sort wall|cpu|gpu]\n"

@@ -2,9 +2,10 @@
 /*
  * `fprof run`: becomes the game, with the recording hook preloaded. It sets a few variables and
  * calls exec, so that pid, terminal, signals, descriptors and exit status are the game's own and
- * nothing of us stands between.
+ * nothing of us stands between. With --frames the game is a child instead (harness.h).
  */
 #include "api.h"
+#include "harness.h"
 #include "program.h"
 #include "tool.h"
 
@@ -25,14 +26,54 @@ struct run {
 	char **command;
 	char path[PATH_MAX]; /* the file that command[0] stands for */
 	char hook[PATH_MAX];
+	struct harness_order harness;
 };
+
+static int parse_count(const char *name, const char *text, long least, long *ret_count)
+{
+	char *end;
+
+	errno = 0;
+	*ret_count = strtol(text, &end, 10);
+	if (errno || end == text || *end || *ret_count < least || *ret_count > HARNESS_FRAMES_MAX)
+		return tool_usage("%s takes a number from %ld to %d, not '%s'", name, least,
+				  HARNESS_FRAMES_MAX, text);
+	return TOOL_OK;
+}
+
+/* 1: argv[*index] was an option of measured runs; 0: it was not; -1: its value is missing; -2: it
+ * is wrong, which was said. */
+static int parse_harness(struct harness_order *order, int argc, char **argv, int *index)
+{
+	const char *frames = NULL, *skip = NULL;
+	int taken = tool_option(argc, argv, index, "--frames", &frames), r = TOOL_OK;
+
+	if (taken == 0)
+		taken = tool_option(argc, argv, index, "--skip", &skip);
+	if (taken == 0)
+		taken = tool_option(argc, argv, index, "--export", &order->export);
+	if (taken > 0 && frames)
+		r = parse_count("--frames", frames, 1, &order->frames);
+	else if (taken > 0 && skip)
+		r = parse_count("--skip", skip, 0, &order->skip);
+	return r == TOOL_OK ? taken : -2;
+}
+
+static int check_harness(const struct harness_order *order)
+{
+	if (order->frames && !order->export)
+		return tool_usage("--frames needs --export FILE");
+	if (!order->frames && (order->export || order->skip))
+		return tool_usage("--export and --skip need --frames N");
+	return TOOL_OK;
+}
 
 static int parse(struct run *run, struct tool_options *options, int argc, char **argv)
 {
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		const char *argument = argv[i], *unused;
+		const char *argument = argv[i];
 		int taken;
 
 		if (strcmp(argument, "--") == 0) {
@@ -44,10 +85,14 @@ static int parse(struct run *run, struct tool_options *options, int argc, char *
 			continue;
 		}
 		taken = tool_option(argc, argv, &i, "--name", &run->name);
-		if (taken == 0) /* common options that the game does not need */
-			taken = tool_option(argc, argv, &i, "--url", &unused);
 		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--token-file", &unused);
+			taken = parse_harness(&run->harness, argc, argv, &i);
+		if (taken == 0) /* common options that the game does not need */
+			taken = tool_option(argc, argv, &i, "--url", &options->url);
+		if (taken == 0)
+			taken = tool_option(argc, argv, &i, "--token-file", &options->token_file);
+		if (taken == -2)
+			return TOOL_USAGE;
 		if (taken < 0)
 			return tool_usage("%s needs a value", argument);
 		if (taken == 0)
@@ -59,7 +104,7 @@ static int parse(struct run *run, struct tool_options *options, int argc, char *
 		return TOOL_USAGE;
 	}
 	run->command = argv + i;
-	return TOOL_OK;
+	return check_harness(&run->harness);
 }
 
 /* The absolute path of directory/rest where that can be read. */
@@ -212,6 +257,11 @@ int tool_run(const struct tool_options *options, int argc, char **argv)
 		r = set_ring();
 	if (r != TOOL_OK)
 		return r;
+	if (run.harness.frames) {
+		run.harness.path = run.path;
+		run.harness.command = run.command;
+		return harness_run(&own, &run.harness);
+	}
 	daemon = api_daemon_waits();
 	if (own.json)
 		say_json(&run, daemon);

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs a game as a child, watches its frames come in at the daemon and ends it once the last wanted
+ * one is there: recording is frozen first, so that nothing of them leaves the history, then the
+ * game gets SIGTERM, and SIGKILL when that does nothing. The game has a process group of its own,
+ * so that what it started ends with it, and nothing else is ever signalled; it ends with us, too.
+ *
+ * The report is written however the game ends. Whether the file can be written is found out before
+ * the game starts.
+ */
+#include "harness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_MS	  50   /* between two looks at the frames */
+#define GRACE_MS  5000 /* from SIGTERM to SIGKILL */
+#define SETTLE_MS 5000 /* for the daemon to store what is left */
+
+enum { EXIT_NOT_EXECUTABLE = 126 };
+
+struct harness {
+	const struct harness_order *order;
+	struct api *api;
+	struct harness_frames frames;
+	struct harness_end end;
+	struct timespec started;
+	int64_t newest;	 /* session before the game */
+	int64_t session; /* the game's; 0: not seen yet */
+	bool unanswered;
+	pid_t child;
+	int pidfd;
+	char temporary[PATH_MAX];
+	FILE *file;
+};
+
+static volatile sig_atomic_t told_to_stop;
+
+static void stop(int signal)
+{
+	(void)signal;
+	told_to_stop = 1;
+}
+
+/* ---- The file ---- */
+
+static int open_file(struct harness *h)
+{
+	int fd;
+
+	if ((size_t)snprintf(h->temporary, sizeof(h->temporary), "%s.XXXXXX", h->order->export) >=
+	    sizeof(h->temporary)) {
+		tool_say("%s: %s", h->order->export, strerror(ENAMETOOLONG));
+		return TOOL_CONFIG;
+	}
+	fd = mkostemp(h->temporary, O_CLOEXEC);
+	h->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (h->file)
+		return TOOL_OK;
+	tool_say("%s: %s", h->order->export, strerror(errno));
+	h->temporary[0] = '\0';
+	return TOOL_CONFIG;
+}
+
+static int finish_file(struct harness *h)
+{
+	mode_t mask = umask(0);
+	FILE *file = h->file;
+	int failed = ferror(file) | fflush(file);
+
+	umask(mask);
+	failed |= fchmod(fileno(file), 0666 & ~mask) | fsync(fileno(file));
+	h->file = NULL;
+	failed |= fclose(file);
+	if (failed || rename(h->temporary, h->order->export) < 0) {
+		tool_say("%s: %s", h->order->export, strerror(errno));
+		return TOOL_FAILED;
+	}
+	h->temporary[0] = '\0';
+	return TOOL_OK;
+}
+
+static void drop_file(struct harness *h)
+{
+	if (h->file)
+		fclose(h->file);
+	if (h->temporary[0])
+		unlink(h->temporary);
+}
+
+/* ---- The game's session ---- */
+
+static int64_t member(const json_t *json, const char *key)
+{
+	return json_integer_value(json_object_get(json, key));
+}
+
+static int list_sessions(struct harness *h, json_t **ret_answer)
+{
+	long status;
+	int r = api_get_quiet(h->api, "/api/v1/sessions", ret_answer, &status);
+
+	return status == 0 ? TOOL_UNAVAILABLE : r;
+}
+
+static int find_newest(struct harness *h)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	const json_t *session;
+	size_t i;
+	int r = list_sessions(h, &answer);
+
+	if (r != TOOL_OK)
+		return r;
+	json_array_foreach(json_object_get(answer, "sessions"), i, session)
+	{
+		if (member(session, "id") > h->newest)
+			h->newest = member(session, "id");
+	}
+	return TOOL_OK;
+}
+
+/* Of the game's processes the one with most frames; it may be a child of what was started. */
+static int find_session(struct harness *h)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	const json_t *session;
+	int64_t most = 0;
+	size_t i;
+	int r = list_sessions(h, &answer);
+
+	if (r != TOOL_OK)
+		return r;
+	json_array_foreach(json_object_get(answer, "sessions"), i, session)
+	{
+		pid_t pid = (pid_t)member(session, "pid");
+		int64_t frames = member(session, "frames_total");
+
+		if (member(session, "id") <= h->newest ||
+		    (pid != h->child && getpgid(pid) != h->child))
+			continue;
+		if (frames > most || (most == 0 && pid == h->child)) {
+			h->session = member(session, "id");
+			most = frames;
+		}
+	}
+	return TOOL_OK;
+}
+
+/* Takes what the daemon has of the game by now. */
+static void look(struct harness *h)
+{
+	int r = TOOL_OK;
+
+	if (h->frames.next <= 1)
+		r = find_session(h);
+	if (r == TOOL_OK && h->session)
+		r = harness_frames_read(h->api, h->session, &h->frames);
+	h->unanswered = r == TOOL_UNAVAILABLE;
+}
+
+static void freeze(struct harness *h)
+{
+	_cleanup_json_ json_t *body = json_pack("{s:s}", "state", "frozen");
+	char path[96];
+	long status;
+
+	snprintf(path, sizeof(path), "/api/v1/sessions/%" PRId64 "/recording", h->session);
+	if (body && api_send(h->api, "PUT", path, body, NULL, &status) == TOOL_OK &&
+	    (status < 200 || status > 299))
+		tool_say("recording could not be frozen (%ld); the game is ended at once", status);
+}
+
+/* ---- The game ---- */
+
+/* In the child. Returns when it cannot. */
+static void become_game(const struct harness *h, int failed)
+{
+	int error;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	/* as run does: unlike execv it runs scripts without #! */
+	execvp(h->order->path, h->order->command);
+	error = errno;
+	if (write(failed, &error, sizeof(error)) < 0)
+		_exit(EXIT_NOT_EXECUTABLE);
+	_exit(EXIT_NOT_EXECUTABLE);
+}
+
+static int start_game(struct harness *h)
+{
+	int pipes[2], error = 0;
+	ssize_t bytes;
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return TOOL_FAILED;
+	clock_gettime(CLOCK_REALTIME, &h->started);
+	h->child = fork();
+	if (h->child == 0)
+		become_game(h, pipes[1]);
+	close(pipes[1]);
+	bytes = h->child > 0 ? read(pipes[0], &error, sizeof(error)) : -1;
+	close(pipes[0]);
+	if (bytes == 0) {
+		h->pidfd = (int)syscall(SYS_pidfd_open, h->child, 0);
+		return TOOL_OK;
+	}
+	tool_say("%s: %s", h->order->path, strerror(bytes > 0 ? error : errno));
+	if (h->child > 0)
+		waitpid(h->child, NULL, 0);
+	return EXIT_NOT_EXECUTABLE;
+}
+
+/* Has it ended, or does it within ms? It stays a zombie, so that its process group stays ours. */
+static bool wait_child(const struct harness *h, int ms)
+{
+	struct pollfd fd = {.fd = h->pidfd, .events = POLLIN};
+	siginfo_t info = {0};
+
+	poll(&fd, 1, ms);
+	return waitid(P_PID, (id_t)h->child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	       info.si_pid == h->child;
+}
+
+/* Is a process of /proc/PID/stat in the group, and no zombie? */
+static bool is_in_group(const char *pid, pid_t group)
+{
+	char path[64], stat[512], state;
+	size_t bytes;
+	FILE *file;
+	int of;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	bytes = fread(stat, 1, sizeof(stat) - 1, file);
+	fclose(file);
+	stat[bytes] = '\0';
+	/* the name may hold anything, parentheses too */
+	return strrchr(stat, ')') && sscanf(strrchr(stat, ')'), ") %c %*d %d", &state, &of) == 2 &&
+	       of == group && state != 'Z';
+}
+
+static bool group_lives(pid_t group)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	bool lives = false;
+
+	while (proc && !lives && (entry = readdir(proc)))
+		lives = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+			is_in_group(entry->d_name, group);
+	if (proc)
+		closedir(proc);
+	return lives;
+}
+
+/* What was started may have started the game and ended. */
+static bool wait_game(const struct harness *h, int ms)
+{
+	const struct timespec pause = {0, ms * 1000000L};
+
+	if (!wait_child(h, ms))
+		return false;
+	if (!group_lives(h->child))
+		return true;
+	nanosleep(&pause, NULL);
+	return false;
+}
+
+/* Ends what is left of the group, and takes the game's status. */
+static void reap_game(struct harness *h)
+{
+	int status = 0;
+
+	kill(-h->child, SIGKILL);
+	waitpid(h->child, &status, 0);
+	while (waitpid(-h->child, NULL, 0) > 0) /* what it had started, and left to us */
+		;
+	h->end.exited = WIFEXITED(status);
+	h->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Ends it, and whatever it started. */
+static void end_game(struct harness *h)
+{
+	int64_t until = now_ms() + GRACE_MS;
+	bool over = false;
+
+	h->end.by_us = true;
+	kill(-h->child, SIGTERM);
+	while (!over && now_ms() < until)
+		over = wait_game(h, LOOK_MS);
+	if (over)
+		return;
+	h->end.killed = true;
+	kill(-h->child, SIGKILL);
+}
+
+/* Until all frames are there, the game ends, or we are told to stop. */
+static void run_game(struct harness *h)
+{
+	bool over = false;
+
+	while (!over && !told_to_stop && h->frames.count < h->frames.wanted) {
+		over = wait_game(h, LOOK_MS);
+		look(h);
+	}
+	h->end.interrupted = told_to_stop && h->frames.count < h->frames.wanted;
+	if (!over && h->session && !h->unanswered)
+		freeze(h);
+	if (!over)
+		end_game(h);
+	reap_game(h);
+}
+
+/* Until the daemon has stored all of the game. */
+static void settle(struct harness *h)
+{
+	const struct timespec pause = {0, LOOK_MS * 1000000L};
+	int64_t until = now_ms() + SETTLE_MS;
+	bool live = true;
+
+	look(h);
+	while (live && h->session && !h->unanswered && now_ms() < until) {
+		_cleanup_json_ json_t *session = NULL;
+		char path[96];
+		const char *state;
+		long status;
+
+		snprintf(path, sizeof(path), "/api/v1/sessions/%" PRId64, h->session);
+		if (api_get_quiet(h->api, path, &session, &status) != TOOL_OK)
+			break;
+		state = json_string_value(json_object_get(session, "state"));
+		live = state && strcmp(state, "live") == 0;
+		if (live)
+			nanosleep(&pause, NULL);
+	}
+	/* One that lives no more has all its rows: take them to the last. */
+	do {
+		until = h->frames.next;
+		look(h);
+	} while (h->frames.next > until);
+	if (h->session && !h->unanswered)
+		harness_frames_refresh(h->api, h->session, &h->frames);
+}
+
+/* ---- All of it ---- */
+
+static int write_report(struct harness *h)
+{
+	struct harness_report report = {.order = h->order,
+					.frames = &h->frames,
+					.end = &h->end,
+					.session = h->session,
+					.unanswered = h->unanswered,
+					.started = h->started};
+	bool complete = false;
+	int r = harness_report_write(h->api, &report, h->file, &complete);
+
+	if (r == TOOL_OK)
+		r = finish_file(h);
+	if (r != TOOL_OK || complete)
+		return r;
+	tool_say("%ld of %ld frames were measured; %s says why", h->frames.count, h->frames.wanted,
+		 h->order->export);
+	return TOOL_FAILED;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = stop};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static int run_all(struct harness *h, const struct tool_options *options)
+{
+	int r = open_file(h);
+
+	if (r == TOOL_OK)
+		r = api_new(options, &h->api);
+	if (r == TOOL_OK) {
+		r = find_newest(h);
+		if (r != TOOL_OK)
+			tool_say("the daemon does not answer");
+	}
+	if (r != TOOL_OK)
+		return r;
+	catch_signals();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	r = start_game(h);
+	if (r != TOOL_OK)
+		return r;
+	run_game(h);
+	settle(h);
+	return write_report(h);
+}
+
+int harness_run(const struct tool_options *options, const struct harness_order *order)
+{
+	struct harness h = {.order = order,
+			    .frames = {.wanted = order->frames, .skip = order->skip},
+			    .pidfd = -1};
+	int r = run_all(&h, options);
+
+	drop_file(&h);
+	harness_frames_deinit(&h.frames);
+	api_free(h.api);
+	if (h.pidfd >= 0)
+		close(h.pidfd);
+	return r;
+}
