@@ -54,6 +54,7 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_FRAMES] = api_frames,
 		[ROUTE_ZONES] = api_zones,
 		[ROUTE_STATS] = api_stats,
+		[ROUTE_TIMELINE] = api_timeline,
 		[ROUTE_FRAME] = api_frame,
 		[ROUTE_THREADS] = api_threads,
 		[ROUTE_STREAMS] = api_streams,

@@ -73,6 +73,7 @@ void api_frames(const struct api *api, const struct api_request *q, struct api_a
 void api_frame(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_zones(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_stats(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_timeline(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_threads(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_streams(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_counters(const struct api *api, const struct api_request *q, struct api_answer *a);
