@@ -57,6 +57,16 @@ static int add_item(struct drawing *d, const struct timeline_item *item)
 	return VEC_PUSH(&d->t->items, *item);
 }
 
+static void begin_track(struct drawing *d)
+{
+	size_t i;
+
+	d->holes = 0;
+	d->open.count = 0;
+	for (i = 0; i < DEPTHS; i++)
+		d->last[i] = NONE;
+}
+
 /* Ends a track: closes the holes, and says how many items it has. */
 static void finish_track(struct drawing *d)
 {
@@ -74,10 +84,6 @@ static void finish_track(struct drawing *d)
 	t->items.count = kept;
 	track->count = kept - track->first;
 	track->events = t->events.count - track->first_event;
-	d->holes = 0;
-	d->open.count = 0;
-	for (i = 0; i < DEPTHS; i++)
-		d->last[i] = NONE;
 }
 
 static int on_track(void *userdata, size_t index, const struct track_row *row)
@@ -87,6 +93,7 @@ static int on_track(void *userdata, size_t index, const struct track_row *row)
 
 	(void)row;
 	finish_track(d);
+	begin_track(d);
 	if (d->skip && d->skip[index])
 		return 1;
 	track.first = d->t->items.count;
@@ -233,10 +240,8 @@ static int draw(struct history *h, struct drawing *d)
 					      .event = on_event,
 					      .gap = on_gap,
 					      .gpu = on_gpu};
-	int r;
+	int r = range_visit(h, d->range, &visitor);
 
-	finish_track(d);
-	r = range_visit(h, d->range, &visitor);
 	finish_track(d);
 	VEC_FREE(&d->open);
 	return r;
@@ -264,7 +269,6 @@ int timeline_read(struct history *h, const struct range *range, const bool *skip
 	do {
 		timeline_deinit(&t);
 		t.resolution_ns = resolution_ns;
-		d.holes = 0;
 		r = draw(h, &d);
 	} while (r == -E2BIG && coarsen(range, &resolution_ns));
 	if (r < 0) {
