@@ -73,6 +73,10 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_ASSET] = api_asset,
 		[ROUTE_CHECK] = api_check,
 		[ROUTE_SESSION_CHECK] = api_check,
+		[ROUTE_TRIGGERS] = api_triggers,
+		[ROUTE_TRIGGERS_PUT] = api_triggers_put,
+		[ROUTE_SPIKES] = api_spikes,
+		[ROUTE_SESSION_SPIKES] = api_session_spikes,
 	};
 
 	return handlers[id];

@@ -92,6 +92,10 @@ void api_capture(const struct api *api, const struct api_request *q, struct api_
 void api_capture_edit(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture_delete(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture_file(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_triggers(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_triggers_put(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_spikes(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_session_spikes(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);
@@ -172,6 +176,8 @@ void api_json_frame(struct json *j, uint64_t session, const struct history_frame
 		    size_t i);
 void api_json_ns(struct json *j, const char *key, int64_t ns);	     /* NS_UNKNOWN: null */
 void api_json_utc(struct json *j, const char *key, uint64_t utc_ns); /* RFC 3339, 0: null */
+/* A spike that is not saved yet, was just saved, or could not be. */
+void api_json_spike(struct json *j, const struct spike *s);
 /* What sessions add up to. */
 struct api_totals {
 	uint64_t sessions, live, recording, threads_active, frames;

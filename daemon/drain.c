@@ -60,6 +60,7 @@ struct command {
 
 struct drain {
 	/* immutable */
+	struct trigger_book *triggers; /* NULL: nothing is watched */
 	struct store *store;
 	struct control_set *controls;
 	uint32_t max_counters;
@@ -79,6 +80,7 @@ struct drain {
 	struct batch *batch;
 	struct clock_watch clock;
 	uint64_t pace_ns, committed_ns, queued_bytes;
+	uint64_t triggers_seen; /* the book's generation */
 	struct drain_health now;
 };
 
@@ -153,6 +155,32 @@ static void tell_sampler(struct drain *d)
 	d->opened.count = 0;
 }
 
+/* Takes over what the session's triggers are now. */
+static void watch(struct drain *d, struct live *s)
+{
+	struct trigger_list *list = d->triggers ? trigger_book_get(d->triggers, s->id) : NULL;
+
+	if (!list || list == trigger_watch_list(s->watch)) {
+		trigger_list_unref(list);
+	} else if (trigger_watch_set(s, list) < 0) {
+		log_error("session %llu: out of memory: its triggers are not watched",
+			  (unsigned long long)s->id);
+		trigger_list_unref(list);
+	}
+}
+
+static void watch_all(struct drain *d)
+{
+	uint64_t generation = d->triggers ? trigger_book_generation(d->triggers) : 0;
+	size_t i;
+
+	if (generation == d->triggers_seen)
+		return;
+	d->triggers_seen = generation;
+	for (i = 0; i < d->sessions.count; i++)
+		watch(d, d->sessions.at[i]);
+}
+
 static void run_open(struct drain *d, struct command *c)
 {
 	struct session_row numbers = *c->row;
@@ -167,10 +195,11 @@ static void run_open(struct drain *d, struct command *c)
 		c->control = NULL;
 		c->resume = NULL;
 	}
-	if (r == 0)
+	if (r == 0) {
 		d->sessions.at[d->sessions.count++] = s;
-	if (s)
 		s->controls = d->controls;
+		watch(d, s);
+	}
 	if (!resumed && d->batch->sessions.count < d->batch->sessions.capacity) {
 		d->batch->sessions.at[d->batch->sessions.count++] = *c->row;
 		free(c->row);
@@ -247,6 +276,14 @@ static void sweep_session(struct drain *d, struct live *s, struct live_sweep *sw
 	d->now.events += sweep->events;
 }
 
+static void run_bye(struct drain *d, const struct command *c)
+{
+	size_t i = find(d, c->session);
+
+	if (i < d->sessions.count)
+		d->sessions.at[i]->bye = true;
+}
+
 /* What is left in its rings is read at the next sweeps, as fast as the store takes it. */
 static void run_gone(struct drain *d, struct command *c)
 {
@@ -307,6 +344,8 @@ static void run_commands(struct drain *d, struct command *c)
 			run_open(d, c);
 		else if (c->kind == COMMAND_MEMORY)
 			run_memory(d, c);
+		else if (c->kind == COMMAND_BYE)
+			run_bye(d, c);
 		else if (c->kind == COMMAND_GONE)
 			run_gone(d, c);
 		else if (c->kind == COMMAND_CLEAR)
@@ -369,6 +408,7 @@ static void sweep_all(struct drain *d)
 		return;
 	}
 	watch_clock(d);
+	watch_all(d);
 	for (i = d->sessions.count; i > 0; i--) {
 		struct live *s = d->sessions.at[i - 1];
 
@@ -556,6 +596,11 @@ static int queue(struct drain *d, struct command *fields)
 	pthread_cond_signal(&d->wake);
 	pthread_mutex_unlock(&d->mutex);
 	return 0;
+}
+
+void drain_set_triggers(struct drain *drain, struct trigger_book *book)
+{
+	drain->triggers = book;
 }
 
 int drain_session_open(struct drain *drain, struct session_row *row, struct control *control,

@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "sampler.h"
 #include "store.h"
+#include "trigger_book.h"
 
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ int drain_new(const struct config *config, struct store *store, struct drain **r
 void drain_stop(struct drain *drain);
 /* The same, where that was not done yet, and frees it. NULL is fine. */
 void drain_free(struct drain *drain);
+
+/* Where sessions' triggers are; before any is opened. */
+void drain_set_triggers(struct drain *drain, struct trigger_book *book);
 
 /* Who is told of sessions, once the store has their rows; before any is opened. */
 void drain_set_sampler(struct drain *drain, struct sampler *sampler);

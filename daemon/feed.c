@@ -26,6 +26,13 @@ struct news {
 	uint64_t gpu_from, gpu_to; /* frames that got GPU rows */
 	bool state;		   /* began, or ended */
 	bool record;		   /* its recording was stopped, resumed or frozen */
+	uint64_t lost;		   /* events, since it was last told */
+	uint64_t lost_total;
+};
+
+/* How many lost events of a session were noted. */
+struct losses {
+	uint64_t session, events;
 };
 
 struct feed {
@@ -34,8 +41,9 @@ struct feed {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
-	bool again;	       /* news were put back: not at once again */
-	VEC(struct news) news; /* a session once */
+	bool again;		   /* news were put back: not at once again */
+	VEC(struct news) news;	   /* a session once */
+	VEC(struct losses) losses; /* of live sessions that had any */
 };
 
 static struct news *news_of(struct feed *feed, uint64_t session)
@@ -98,6 +106,37 @@ static void note_states(struct feed *feed, const struct batch *batch)
 	}
 }
 
+static struct losses *losses_of(struct feed *feed, uint64_t session)
+{
+	size_t i;
+
+	for (i = 0; i < feed->losses.count; i++)
+		if (feed->losses.at[i].session == session)
+			return &feed->losses.at[i];
+	if (VEC_PUSH(&feed->losses, (struct losses){.session = session}) < 0)
+		return NULL;
+	return &feed->losses.at[feed->losses.count - 1];
+}
+
+static void note_losses(struct feed *feed, const struct batch *batch)
+{
+	size_t i;
+
+	for (i = 0; i < batch->updates.count; i++) {
+		const struct session_update_row *u = &batch->updates.at[i];
+		uint64_t lost = api_lost_events(u);
+		struct losses *known = lost > 0 ? losses_of(feed, u->id) : NULL;
+		struct news *n;
+
+		if (known && lost > known->events && (n = news_of(feed, u->id))) {
+			n->lost += lost - known->events;
+			n->lost_total = known->events = lost;
+		}
+		if (known && u->state != SESSION_LIVE)
+			*known = feed->losses.at[--feed->losses.count];
+	}
+}
+
 void feed_committed(struct feed *feed, const struct batch *batch)
 {
 	if (!stream_hub_clients(feed->api->hub))
@@ -105,6 +144,7 @@ void feed_committed(struct feed *feed, const struct batch *batch)
 	pthread_mutex_lock(&feed->lock);
 	note_states(feed, batch);
 	note_frames(feed, batch);
+	note_losses(feed, batch);
 	if (feed->news.count)
 		pthread_cond_signal(&feed->wake);
 	pthread_mutex_unlock(&feed->lock);
@@ -208,6 +248,43 @@ static void tell_record(struct feed *feed, const struct history_session *s)
 	json_free(&text);
 }
 
+static void tell_loss(struct feed *feed, const struct news *n, uint32_t uid)
+{
+	struct stream_event event = {.kind = STREAM_LOSS, .session = n->session, .uid = uid};
+	struct json text = {0};
+
+	stream_format_begin(&text, "loss");
+	stream_format_data(&text);
+	json_object_begin(&text);
+	json_member_uint(&text, "session", n->session);
+	json_member_uint(&text, "lost_events", n->lost_total);
+	json_member_uint(&text, "new", n->lost);
+	json_object_end(&text);
+	stream_format_end(&text);
+	event.text = text.at;
+	event.bytes = text.count;
+	if (!text.failed)
+		stream_publish(feed->api->hub, &event);
+	json_free(&text);
+}
+
+void feed_spike(struct feed *feed, const struct spike *spike)
+{
+	struct stream_event event = {
+		.kind = STREAM_SPIKE, .session = spike->session, .uid = spike->uid};
+	struct json text = {0};
+
+	stream_format_begin(&text, "spike");
+	stream_format_data(&text);
+	api_json_spike(&text, spike);
+	stream_format_end(&text);
+	event.text = text.at;
+	event.bytes = text.count;
+	if (!text.failed)
+		stream_publish(feed->api->hub, &event);
+	json_free(&text);
+}
+
 /* Tells all of n and takes from it what was told. 0 or -errno: the rest is still to be told. */
 static int tell(struct feed *feed, struct history *h, struct news *n)
 {
@@ -235,6 +312,8 @@ static int tell(struct feed *feed, struct history *h, struct news *n)
 	}
 	if (n->record)
 		tell_record(feed, &s);
+	if (n->lost)
+		tell_loss(feed, n, s.row.uid);
 	if (n->state)
 		tell_session(feed, h, &s);
 	return 0;
@@ -259,6 +338,10 @@ static void put_back(struct feed *feed, const struct news *rest)
 		n->state |= rest->state;
 	if (n)
 		n->record |= rest->record;
+	if (n && rest->lost) {
+		n->lost += rest->lost;
+		n->lost_total = MAX(n->lost_total, rest->lost_total);
+	}
 	feed->again = true;
 	pthread_mutex_unlock(&feed->lock);
 }
@@ -373,6 +456,7 @@ void feed_free(struct feed *feed)
 	pthread_cond_destroy(&feed->wake);
 	pthread_mutex_destroy(&feed->lock);
 	VEC_FREE(&feed->news);
+	VEC_FREE(&feed->losses);
 	free(feed);
 }
 

@@ -15,6 +15,8 @@ int feed_new(const struct api *api, struct feed **ret_feed);
 void feed_free(struct feed *feed); /* stops the thread; NULL is fine */
 /* Notes what a committed batch brought. Any thread; takes a mutex that is held for moments. */
 void feed_committed(struct feed *feed, const struct batch *batch);
+/* Tells of a spike at once. Any thread. */
+void feed_spike(struct feed *feed, const struct spike *spike);
 /* A client came: keep-alives are needed from now on. */
 void feed_wake(struct feed *feed);
 

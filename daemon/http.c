@@ -418,3 +418,8 @@ void http_committed(void *http_pointer, const struct batch *batch)
 	if (http)
 		feed_committed(http->api.feed, batch);
 }
+
+void http_spike(struct http *http, const struct spike *spike)
+{
+	feed_spike(http->api.feed, spike);
+}

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "drain.h"
 #include "loop.h"
+#include "spikes.h"
 #include "sampler.h"
 #include "status.h"
 #include "store.h"
@@ -19,6 +20,8 @@ struct http;
 
 struct http_context {
 	const struct config *config;
+	struct trigger_book *triggers;
+	struct spikes *spikes;
 	struct store *store;
 	struct captures *captures;
 	struct drain *drain;
@@ -36,5 +39,7 @@ uint16_t http_port(const struct http *http);
 /* Tells stream clients about a committed batch: hand it to store_new as store_committed_fn with the
  * struct http ** that http_new fills later as userdata. Thread-safe, never blocks long. */
 void http_committed(void *http_pointer, const struct batch *batch);
+/* Tells stream clients about a spike. Any thread. */
+void http_spike(struct http *http, const struct spike *spike);
 
 #endif

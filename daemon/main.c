@@ -18,6 +18,7 @@
 #include "log.h"
 #include "loop.h"
 #include "notify.h"
+#include "spikes.h"
 #include "status.h"
 #include "store.h"
 #include "util.h"
@@ -41,6 +42,7 @@ struct app {
 	struct config reloaded; /* the newest; what can change at run time is taken from it */
 	struct loop *loop;
 	struct status *status;
+	struct trigger_book *triggers;
 	struct store *store;
 	struct captures *captures;
 	struct drain *drain;
@@ -48,6 +50,8 @@ struct app {
 	struct listen *listen;
 	pthread_mutex_t http_lock; /* the store thread reads http */
 	struct http *http;
+	pthread_mutex_t spikes_lock; /* the store thread reads spikes */
+	struct spikes *spikes;
 	int history_note; /* leftovers_hold */
 	int signals;
 	struct loop_source *signal_source, *watchdog;
@@ -98,6 +102,8 @@ static void say_unchangeable(const struct config *old, const struct config *new)
 		{"captures_mib", old->captures_mib != new->captures_mib},
 		{"on_demand", old->on_demand != new->on_demand},
 		{"sample_ms", old->sample_ms != new->sample_ms},
+		{"spikes_keep", old->spikes_keep != new->spikes_keep},
+		{"triggers", strcmp(old->triggers, new->triggers) != 0},
 	};
 	size_t i;
 
@@ -215,15 +221,67 @@ static int start_socket(struct app *app)
 			  fd < 0 ? -1 : fd, &app->listen);
 }
 
-/* On the store thread. Holding the lock keeps http alive through the call. */
+/* On the store thread. Holding a lock keeps what it guards alive through the call; never both: the
+ * spikes' thread takes that of http inside its own. */
 static void on_committed(void *userdata, const struct batch *batch)
+{
+	struct app *app = userdata;
+
+	pthread_mutex_lock(&app->spikes_lock);
+	if (app->spikes)
+		spikes_committed(app->spikes, batch);
+	pthread_mutex_unlock(&app->spikes_lock);
+	pthread_mutex_lock(&app->http_lock);
+	if (app->http)
+		http_committed(&app->http, batch);
+	pthread_mutex_unlock(&app->http_lock);
+}
+
+/* On the spikes' thread. */
+static void on_spike(void *userdata, const struct spike *spike)
 {
 	struct app *app = userdata;
 
 	pthread_mutex_lock(&app->http_lock);
 	if (app->http)
-		http_committed(&app->http, batch);
+		http_spike(app->http, spike);
 	pthread_mutex_unlock(&app->http_lock);
+}
+
+static void set_spikes(struct app *app, struct spikes *spikes)
+{
+	pthread_mutex_lock(&app->spikes_lock);
+	app->spikes = spikes;
+	pthread_mutex_unlock(&app->spikes_lock);
+}
+
+/* Before any session is opened: the drain watches it from its first frame on. */
+static int start_spikes(struct app *app)
+{
+	struct spikes_context context = {
+		.store = app->store, .captures = app->captures, .drain = app->drain};
+	struct spikes *spikes;
+	int r = trigger_book_new(&app->config, app->store, &app->triggers);
+
+	if (r < 0)
+		return r;
+	context.triggers = app->triggers;
+	drain_set_triggers(app->drain, app->triggers);
+	r = spikes_new(&context, on_spike, app, &spikes);
+	if (r == 0)
+		set_spikes(app, spikes);
+	return r;
+}
+
+/* What fired last is committed first, so that it is noted. */
+static void stop_spikes(struct app *app)
+{
+	struct spikes *spikes = app->spikes;
+
+	if (app->store)
+		store_flush(app->store);
+	set_spikes(app, NULL);
+	spikes_free(spikes);
 }
 
 static void set_http(struct app *app, struct http *http)
@@ -237,6 +295,8 @@ static int start_http(struct app *app)
 {
 	struct http_context context = {
 		.config = &app->config,
+		.triggers = app->triggers,
+		.spikes = app->spikes,
 		.store = app->store,
 		.captures = app->captures,
 		.drain = app->drain,
@@ -291,6 +351,8 @@ static int start(struct app *app)
 	if (r == 0)
 		r = drain_new(&app->config, app->store, &app->drain);
 	if (r == 0)
+		r = start_spikes(app);
+	if (r == 0)
 		r = sampler_new(&app->config, app->store, &app->sampler);
 	if (r == 0)
 		drain_set_sampler(app->drain, app->sampler);
@@ -322,7 +384,9 @@ static void stop(struct app *app)
 	sampler_free(app->sampler);
 	set_http(app, NULL);
 	http_free(http);
+	stop_spikes(app);
 	drain_free(app->drain);
+	trigger_book_free(app->triggers);
 	captures_free(app->captures);
 	store_free(app->store);
 	if (app->loop) {

@@ -533,6 +533,7 @@ static void save_interim(struct spikes *spikes)
 	uint64_t capture;
 	size_t i;
 
+	spikes->stopping = true;
 	for (i = 0; i < spikes->open.count; i++) {
 		struct open_spike *s = spikes->open.at[i];
 

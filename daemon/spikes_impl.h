@@ -46,7 +46,8 @@ struct spikes {
 	struct spikes_context context;
 	spikes_told_fn told;
 	void *userdata;
-	struct history *history; /* the thread's */
+	struct history *history; /* the thread's, and what follows */
+	bool stopping;
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock; /* of all that follows */

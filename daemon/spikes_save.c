@@ -17,7 +17,7 @@ struct found {
 	char why[SPIKES_WHY];
 };
 
-static void find_missing(const struct open_spike *spike, const struct history_session *s,
+static void find_missing(const struct open_spike *spike, const struct history_session *s, bool stop,
 			 struct found *f)
 {
 	uint64_t last = s->last_frame;
@@ -38,6 +38,7 @@ static void find_missing(const struct open_spike *spike, const struct history_se
 		 f->missing_before && f->missing_after ? "; " : "",
 		 !f->missing_after ? ""
 		 : ended	   ? "the session ended"
+		 : stop		   ? "fprofd was stopped"
 				   : "no more frames came in time");
 }
 
@@ -51,7 +52,7 @@ static int look(struct spikes *spikes, struct open_spike *spike, struct found *r
 	spike->uid = s.row.uid;
 	if (!spike->game && s.row.name)
 		spike->game = strdup(s.row.name);
-	find_missing(spike, &s, ret_found);
+	find_missing(spike, &s, spikes->stopping, ret_found);
 	history_session_deinit(&s);
 	return ret_found->first == 0 && !spike->end ? -ENOENT : 0;
 }

@@ -204,6 +204,12 @@ static uint64_t newest_published(const struct stream_hub *hub, uint64_t session)
 	return 0;
 }
 
+/* Events of which there are few, and which matter most. */
+static bool is_rare(enum stream_kind kind)
+{
+	return kind != STREAM_FRAME && kind != STREAM_GPU;
+}
+
 static bool wants(const struct stream_client *c, const struct stream_event *event)
 {
 	const struct stream_filter *f = &c->filter;
@@ -212,17 +218,17 @@ static bool wants(const struct stream_client *c, const struct stream_event *even
 		return false;
 	if (f->session && f->session != event->session)
 		return false;
-	if (event->kind == STREAM_SESSION || event->session != f->resume_session)
+	if (is_rare(event->kind) || event->session != f->resume_session)
 		return true;
 	if (f->resume)
 		return false;
 	return event->kind != STREAM_FRAME || event->frame > c->last;
 }
 
-/* A session's begin and end are few and matter most: a flood of frames does not push them out. */
+/* A flood of frames does not push out what matters more. */
 static bool has_room(const struct stream_client *c, const struct stream_event *event)
 {
-	if (event->kind == STREAM_SESSION)
+	if (is_rare(event->kind))
 		return waiting(c) + event->bytes <= 2 * STREAM_QUEUE_BYTES;
 	return !c->missed && waiting(c) + event->bytes <= STREAM_QUEUE_BYTES;
 }

@@ -58,7 +58,14 @@ void stream_client_free(struct stream_client *client); /* NULL is fine */
 /* Up to max bytes; 0: nothing now, sleep was called; -ESHUTDOWN: the end. */
 ssize_t stream_client_read(struct stream_client *client, char *buf, size_t max);
 
-enum stream_kind { STREAM_FRAME, STREAM_GPU, STREAM_SESSION, STREAM_STATE };
+enum stream_kind {
+	STREAM_FRAME,
+	STREAM_GPU,
+	STREAM_SESSION,
+	STREAM_STATE,
+	STREAM_SPIKE,
+	STREAM_LOSS,
+};
 struct stream_event {
 	enum stream_kind kind;
 	uint64_t session;

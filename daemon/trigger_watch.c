@@ -22,9 +22,9 @@
 #define NS_PER_MS 1e6
 #define GPUS_MAX  4096u
 /* Frames whose times are no frame's of the game. */
-#define NOT_TIMED                                                                        \
-	((uint32_t)FRAME_STARTUP | (uint32_t)FRAME_PAUSED | (uint32_t)FRAME_CLOCK_STEP | \
-	 (uint32_t)FRAME_MARKS_LOST)
+#define NOT_TIMED                                                                     \
+	((uint32_t)FRAME_STARTUP | (uint32_t)FRAME_LOADING | (uint32_t)FRAME_PAUSED | \
+	 (uint32_t)FRAME_CLOCK_STEP | (uint32_t)FRAME_MARKS_LOST)
 
 struct median {
 	double ring[TRIGGER_MEDIAN_FRAMES], sorted[TRIGGER_MEDIAN_FRAMES];
