@@ -42,6 +42,8 @@ static const struct copied {
 	{"frame_gpus", "", OF_FRAME},
 	{"gaps", "", IN_RANGE},
 	{"chunks", "", IN_RANGE},
+	{"sampled", "", "s.session = :source"},
+	{"samples", "", "s.session = :source"},
 	{"aggregate_groups", "", "s.session = :source"},
 	{"aggregate_nodes", "", "s.session = :source AND s.frame <= :last"},
 	{"aggregate_frames", "",
@@ -337,11 +339,9 @@ int capture_copy(sqlite3 *db, struct capture_copy *copy)
 
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
-	if (!copy->whole) {
-		r = find_range(&job);
-		if (r == 0)
-			r = find_complete(&job);
-	}
+	r = copy->whole ? 0 : find_range(&job);
+	if (r == 0 && !copy->whole)
+		r = find_complete(&job);
 	for (i = 0; i < ARRAY_SIZE(copied) && r == 0; i++)
 		r = copy_table(&job, &copied[i]);
 	if (r == 0 && !copy->whole)

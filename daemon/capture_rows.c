@@ -92,6 +92,11 @@ static const struct rule {
 	{"gpu_spans", POINT("begin_ns") " OR " POINT("end_ns") " OR end_ns < begin_ns", "its time"},
 	{"frame_gpus", OTHER("session") " OR " LENGTH("span_ns") " OR " LENGTH("busy_ns"),
 	 "its lengths"},
+	{"sampled",
+	 OTHER("session") " OR " SMALL("counter") " OR " SMALL("unit") " OR " TEXT(
+		 "name", 1024) " OR " TEXT("module", 1024) " OR " TEXT("source", 1024),
+	 "its texts or numbers"},
+	{"samples", OTHER("session") " OR " SMALL("counter") " OR " POINT("ns"), "its numbers"},
 	{"aggregate_groups",
 	 OTHER("session") " OR " SMALL("group_id") " OR " NUMBER("frame") " OR " TEXT("name", 1023),
 	 "its name or numbers"},

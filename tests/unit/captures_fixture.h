@@ -8,7 +8,10 @@
 
 #include "store_fixture.h"
 
+#include "daemon/capture_check.h"
 #include "daemon/captures.h"
+
+#include <fcntl.h>
 
 struct world {
 	struct fixture f;
@@ -272,6 +275,26 @@ static UNUSED void assert_same_frames(struct history *x, uint64_t a, struct hist
 	}
 	history_frames_deinit(&fx);
 	history_frames_deinit(&fy);
+}
+
+/* Uploads a file: what captures_upload returns. */
+static UNUSED int upload(struct world *w, const char *path, uint64_t *ret_id, char *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
+
+	assert_true(fd >= 0);
+	r = captures_upload(w->captures, fd, NULL, 1001, ret_id, why);
+	close(fd);
+	return r;
+}
+
+static UNUSED void file_of(struct world *w, uint64_t id, char *path, size_t size)
+{
+	struct capture c;
+
+	assert_int_equal(captures_find(w->captures, id, HISTORY_ANY_UID, &c), 0);
+	snprintf(path, size, "%s/%s", w->directory, c.file);
+	capture_deinit(&c);
 }
 
 static UNUSED uint64_t save(struct world *w, uint64_t first, uint64_t last)

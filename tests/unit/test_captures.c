@@ -37,10 +37,28 @@ static void a_range_reads_as_in_the_history(void **state)
 	history_close(h);
 }
 
+static void an_upload_reads_as_what_was_saved(void **state)
+{
+	struct world *w = *state;
+	struct history *h;
+	uint64_t id, again = 0;
+	char path[256], why[CAPTURE_WHY];
+
+	add_rich(w, 60);
+	id = save(w, 11, 40);
+	file_of(w, id, path, sizeof(path));
+	assert_int_equal(upload(w, path, &again, why), 0);
+	assert_int_not_equal(again, id);
+	assert_int_equal(captures_open(w->captures, again, 1001, &h), 0);
+	assert_same_frames(w->f.history, 1, h, again, 11, 40);
+	history_close(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_range_reads_as_in_the_history, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_upload_reads_as_what_was_saved, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
