@@ -66,6 +66,8 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_RECORDING] = api_recording,
 		[ROUTE_RECORDING_SET] = api_recording_set,
 		[ROUTE_CLEAR] = api_clear,
+		[ROUTE_DETAIL] = api_detail,
+		[ROUTE_DETAIL_SET] = api_detail_set,
 		[ROUTE_CONSUMER_TAKE] = api_consumer_take,
 		[ROUTE_CONSUMER_RENEW] = api_consumer_renew,
 		[ROUTE_CONSUMER_RELEASE] = api_consumer_release,

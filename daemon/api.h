@@ -81,6 +81,8 @@ void api_counter(const struct api *api, const struct api_request *q, struct api_
 void api_recording(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_recording_set(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_clear(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_detail(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_detail_set(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_take(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_renew(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_release(const struct api *api, const struct api_request *q, struct api_answer *a);
