@@ -15,6 +15,7 @@ VERSION := 0.1.0
 ABI     := 0
 B       := build
 OBJCOPY ?= objcopy
+CLANG   ?= clang
 SAN     ?=
 ifeq ($(origin CC),default)
 CC      := gcc
@@ -46,6 +47,7 @@ CLIENT_SRC := $(wildcard client/*.c)
 HOOK_SRC   := $(wildcard client/preload/*.c)
 TOOL_SRC   := $(wildcard client/tool/*.c)
 DAEMON_SRC := $(wildcard daemon/*.c)
+PROBE_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard daemon/probe/*.c)))
 WEB_SRC    := $(wildcard web/*.html web/*.js web/*.css web/*.svg)
 UNIT_SRC   := $(wildcard tests/unit/*.c)
 UNIT_CXX   := $(wildcard tests/unit/*.cpp)
@@ -62,7 +64,7 @@ SQLITE_OBJ := $(SQLITE_SRC:%.c=$(B)/extension/%.o) $(SHM_SRC:%.c=$(B)/pic/%.o)
 DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
 UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
 
-all: $(B)/fprofd $(B)/fprof $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
+all: $(B)/fprofd $(B)/fprof $(B)/fprof-probe $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
 
 $(B)/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
@@ -112,6 +114,20 @@ $(B)/pic/client/alloc/alloc.o: CFLAGS += -fno-builtin
 $(B)/libfprof-alloc.so: $(B)/pic/client/alloc/alloc.o $(B)/pic/client/preload/elf.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libfprof-alloc.so -Wl,-z,nodelete -o $@ $^ $(LDFLAGS)
+
+# The kernel program, and the privileged helper that has it inside.
+BPF_ARCH = $(patsubst aarch64-%,arm64,$(patsubst x86_64-%,x86,$(shell $(CC) -dumpmachine)))
+$(B)/daemon/probe/sched.bpf.o: daemon/probe/sched.bpf.c daemon/probe/event.h Makefile | packages
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)
+	$(Q)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I/usr/include/$(shell $(CC) -print-multiarch) \
+		-Wall -c -o $@ $<
+
+$(B)/fprof-probe: $(PROBE_OBJ) $(B)/daemon/probe/sched.bpf.o
+	$(call say,LD,$@)
+	$(Q)printf '.section .rodata\n.global sched_object, sched_object_end\n.balign 16\nsched_object: .incbin "%s"\nsched_object_end:\n.section .note.GNU-stack,"",%%progbits\n' \
+		$(B)/daemon/probe/sched.bpf.o >$(B)/daemon/probe/object.S
+	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $(PROBE_OBJ) $(B)/daemon/probe/object.S $(LDFLAGS) $(shell pkg-config --libs libbpf)
 
 $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)

@@ -259,6 +259,19 @@ CREATE TABLE samples (
 	PRIMARY KEY (session, ns, counter)
 ) STRICT, WITHOUT ROWID;
 
+-- What the kernel's scheduler did with a thread over a stretch of time, compressed; daemon/sched_log.h
+-- says how.
+CREATE TABLE sched_chunks (
+	id      INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL,
+	tid     INTEGER NOT NULL, -- as tracks have it
+	t0      INTEGER NOT NULL, -- ticks of its first and last record
+	t1      INTEGER NOT NULL,
+	records INTEGER NOT NULL,
+	data    BLOB NOT NULL
+) STRICT;
+CREATE INDEX sched_chunks_by_time ON sched_chunks (session, t1);
+
 -- The state of one ring when its last chunk was stored: where a restarted fprofd goes on.
 CREATE TABLE ledger (
 	session                 INTEGER NOT NULL,

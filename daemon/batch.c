@@ -65,6 +65,9 @@ void batch_free(struct batch *batch)
 	free_names(batch);
 	for (i = 0; i < batch->chunks.count; i++)
 		free(batch->chunks.at[i].data);
+	for (i = 0; i < batch->scheds.count; i++)
+		free(batch->scheds.at[i].data);
+	VEC_FREE(&batch->scheds);
 	for (i = 0; i < batch->ledgers.count; i++)
 		free(batch->ledgers.at[i].stack);
 	for (i = 0; i < batch->spikes.count; i++)
@@ -147,6 +150,6 @@ uint64_t batch_weight(struct batch *b)
 	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
 	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
 	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
-	       ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears) +
-	       ROWS_BYTES(b->spikes);
+	       ROWS_BYTES(b->scheds) + ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) +
+	       ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes);
 }

@@ -227,6 +227,15 @@ struct sampled_row {
 	uint8_t unit;
 	bool cumulative; /* grows: only differences mean something */
 };
+/* What the scheduler did with one thread; see sched_log.h. */
+struct sched_row {
+	uint64_t session;
+	int32_t tid; /* the game's own */
+	int64_t t0, t1;
+	uint32_t records;
+	uint8_t *data; /* sched_log.h's form, owned */
+	uint32_t bytes;
+};
 struct sample_row {
 	uint64_t session;
 	uint32_t counter;
@@ -294,6 +303,7 @@ struct batch {
 	VEC(struct frame_gpu_row) frame_gpus;
 	VEC(struct sampled_row) sampled;
 	VEC(struct sample_row) samples;
+	VEC(struct sched_row) scheds;
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
 	VEC(struct clear_row) clears;

@@ -334,6 +334,7 @@ static void set_defaults(struct config *config)
 		.ring_kib = 1024,
 		.max_counters = 4096,
 		.sample_ms = 1000,
+		.scheduler = true,
 		.max_sessions = 64,
 		.spikes_keep = 8,
 		.triggers = strdup(triggers),

@@ -33,6 +33,7 @@ struct config {
 	bool on_demand;		      /* record only what a consumer holds */
 	unsigned spikes_keep;	      /* 8 of one trigger and game; 1..1000 */
 	char *triggers;		      /* of sessions that were given none: JSON, see trigger.h */
+	bool scheduler; /* yes: trace games' threads in the kernel, where that is possible */
 	bool verbose;
 };
 

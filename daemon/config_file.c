@@ -170,6 +170,8 @@ int config_set(struct config *config, const char *key, const char *value,
 			return set_path(config, &path_keys[i], value, where);
 	if (strcmp(key, "http") == 0)
 		return set_http(config, value, where);
+	if (strcmp(key, "scheduler") == 0)
+		return set_flag(&config->scheduler, key, value, where);
 	if (strcmp(key, "on_demand") == 0)
 		return set_flag(&config->on_demand, key, value, where);
 	if (strcmp(key, "triggers") == 0)

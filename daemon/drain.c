@@ -64,7 +64,8 @@ struct drain {
 	struct store *store;
 	struct control_set *controls;
 	uint32_t max_counters;
-	struct sampler *sampler; /* NULL: none */
+	struct sampler *sampler;	 /* NULL: none */
+	struct sched_trace *sched_trace; /* the same */
 	pthread_t thread;
 	/* under the mutex */
 	pthread_mutex_t mutex;
@@ -145,13 +146,17 @@ static void put_fault(struct drain *d, uint64_t session, int error)
 		free(row.fault);
 }
 
-/* The sampler's rows come after the session's. */
-static void tell_sampler(struct drain *d)
+/* Their rows come after the session's. */
+static void tell_watchers(struct drain *d)
 {
 	size_t i;
 
-	for (i = 0; i < d->opened.count && d->sampler; i++)
-		sampler_add(d->sampler, &d->opened.at[i]);
+	for (i = 0; i < d->opened.count; i++) {
+		if (d->sampler)
+			sampler_add(d->sampler, &d->opened.at[i]);
+		if (d->sched_trace)
+			sched_trace_add(d->sched_trace, &d->opened.at[i]);
+	}
 	d->opened.count = 0;
 }
 
@@ -240,7 +245,7 @@ static void commit(struct drain *d)
 	for (i = 0; i < d->sessions.count; i++)
 		live_flush(d->sessions.at[i]);
 	if (batch_is_empty(d->batch)) {
-		tell_sampler(d);
+		tell_watchers(d);
 		return;
 	}
 	next = batch_new();
@@ -250,7 +255,7 @@ static void commit(struct drain *d)
 	}
 	d->queued_bytes = store_submit(d->store, d->batch);
 	d->batch = next;
-	tell_sampler(d);
+	tell_watchers(d);
 	for (i = 0; i < d->sessions.count; i++)
 		d->sessions.at[i]->batch = next;
 }
@@ -306,6 +311,8 @@ static void end_session(struct drain *d, size_t i)
 
 	if (d->sampler)
 		sampler_remove(d->sampler, s->id);
+	if (d->sched_trace)
+		sched_trace_remove(d->sched_trace, s->id);
 	live_end(s, s->crashed ? SESSION_CRASHED : SESSION_ENDED);
 	d->sessions.at[i] = d->sessions.at[--d->sessions.count];
 	live_free(s);
@@ -575,9 +582,10 @@ void drain_free(struct drain *drain)
 	free(drain);
 }
 
-void drain_set_sampler(struct drain *drain, struct sampler *sampler)
+void drain_set_watchers(struct drain *drain, struct sampler *sampler, struct sched_trace *trace)
 {
 	drain->sampler = sampler;
+	drain->sched_trace = trace;
 }
 
 static int queue(struct drain *d, struct command *fields)

@@ -13,6 +13,7 @@
 #include "loop.h"
 #include "spikes.h"
 #include "sampler.h"
+#include "sched_trace.h"
 #include "status.h"
 #include "store.h"
 
@@ -26,6 +27,7 @@ struct http_context {
 	struct captures *captures;
 	struct drain *drain;
 	struct sampler *sampler;
+	struct sched_trace *sched_trace;
 	struct status *status;
 	const char *loop_kind, *loop_reason;
 };

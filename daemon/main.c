@@ -47,6 +47,7 @@ struct app {
 	struct captures *captures;
 	struct drain *drain;
 	struct sampler *sampler;
+	struct sched_trace *sched_trace;
 	struct listen *listen;
 	pthread_mutex_t http_lock; /* the store thread reads http */
 	struct http *http;
@@ -101,6 +102,7 @@ static void say_unchangeable(const struct config *old, const struct config *new)
 		{"max_counters", old->max_counters != new->max_counters},
 		{"captures_mib", old->captures_mib != new->captures_mib},
 		{"on_demand", old->on_demand != new->on_demand},
+		{"scheduler", old->scheduler != new->scheduler},
 		{"sample_ms", old->sample_ms != new->sample_ms},
 		{"spikes_keep", old->spikes_keep != new->spikes_keep},
 		{"triggers", strcmp(old->triggers, new->triggers) != 0},
@@ -207,7 +209,6 @@ static void set_sources(struct status *status)
 {
 	status_source(status, "rings", SOURCE_ON, NULL, NULL);
 	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
-	status_source(status, "scheduler", SOURCE_OFF, "not part of this version", NULL);
 	status_source(status, "sampling", SOURCE_OFF, "not part of this version", NULL);
 }
 
@@ -301,6 +302,7 @@ static int start_http(struct app *app)
 		.captures = app->captures,
 		.drain = app->drain,
 		.sampler = app->sampler,
+		.sched_trace = app->sched_trace,
 		.status = app->status,
 	};
 	struct http *http;
@@ -355,7 +357,9 @@ static int start(struct app *app)
 	if (r == 0)
 		r = sampler_new(&app->config, app->store, &app->sampler);
 	if (r == 0)
-		drain_set_sampler(app->drain, app->sampler);
+		r = sched_trace_new(&app->config, app->store, app->status, &app->sched_trace);
+	if (r == 0)
+		drain_set_watchers(app->drain, app->sampler, app->sched_trace);
 	if (r == 0)
 		r = start_socket(app);
 	return r < 0 ? r : start_http(app);
@@ -382,6 +386,7 @@ static void stop(struct app *app)
 	listen_free(app->listen);
 	drain_stop(app->drain);
 	sampler_free(app->sampler);
+	sched_trace_free(app->sched_trace);
 	set_http(app, NULL);
 	http_free(http);
 	stop_spikes(app);

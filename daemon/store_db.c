@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 7
+#define SCHEMA_VERSION 8
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -87,6 +87,13 @@ static const char samples[] =
 	"counter INTEGER NOT NULL, value INTEGER NOT NULL, "
 	"PRIMARY KEY (session, ns, counter)) STRICT, WITHOUT ROWID";
 
+/* Version 8: what the scheduler did. */
+static const char scheds[] =
+	"CREATE TABLE sched_chunks (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, "
+	"tid INTEGER NOT NULL, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL, "
+	"records INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+	"CREATE INDEX sched_chunks_by_time ON sched_chunks (session, t1)";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
@@ -99,6 +106,7 @@ static const struct schema_step schema_steps[] = {
 	{7, "ALTER TABLE session_totals ADD COLUMN recording INTEGER NOT NULL DEFAULT 1;"
 	    "ALTER TABLE session_totals ADD COLUMN recording_in_force INTEGER NOT NULL DEFAULT 1;"
 	    "ALTER TABLE session_totals ADD COLUMN detail TEXT"},
+	{8, scheds},
 };
 
 struct schema schema_current(void)

@@ -36,6 +36,7 @@ enum statement {
 	ST_COUNTERS_DELETE,
 	ST_SPANS_DELETE,
 	ST_GAPS_DELETE,
+	ST_SCHED_DELETE,
 	ST_FRAMES_DELETE,
 	ST_GPUS_DELETE,
 	ST_TRACKS_DELETE,
@@ -62,6 +63,7 @@ static const char *const texts[STATEMENTS] = {
 	[ST_COUNTERS_DELETE] = "DELETE FROM frame_counters WHERE session=? AND stream=? "
 			       "AND frame<?",
 	[ST_SPANS_DELETE] = "DELETE FROM gpu_spans WHERE session=? AND frame<?",
+	[ST_SCHED_DELETE] = "DELETE FROM sched_chunks WHERE session=? AND t1<?",
 	[ST_GAPS_DELETE] = "DELETE FROM gaps WHERE session=? AND t1<?",
 	[ST_FRAMES_DELETE] = "DELETE FROM frames WHERE session=? AND stream=? AND frame<=?",
 	[ST_GPUS_DELETE] = "DELETE FROM frame_gpus WHERE session=? AND frame<=?",
@@ -285,6 +287,8 @@ static int evict_details(struct evictor *e, struct stored_session *s, struct evi
 			     2);
 	}
 	if (r == 0)
+		r = run_ints(e, ST_SCHED_DELETE, (int64_t[]){id, s->evicted_before}, 2);
+	if (r == 0)
 		r = run_ints(e, ST_GAPS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
 	if (r == 0 && s->evictions++ % SWEEP_EVERY == 0)
 		r = run_ints(e, ST_TRACKS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
@@ -413,9 +417,9 @@ static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t byt
 }
 
 static const char *const session_tables[] = {
-	"sessions",   "session_totals", "memories", "markers", "tracks",	 "streams",
-	"infos",      "chunks",		"gaps",	    "frames",  "frame_counters", "gpu_spans",
-	"frame_gpus", "sampled",	"samples",  "ledger"};
+	"sessions",   "session_totals", "memories", "markers",	    "tracks",	      "streams",
+	"infos",      "chunks",		"gaps",	    "frames",	    "frame_counters", "gpu_spans",
+	"frame_gpus", "sampled",	"samples",  "sched_chunks", "ledger"};
 
 static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
 {

@@ -37,6 +37,7 @@ enum statement {
 	ST_SAMPLED,
 	ST_SAMPLE,
 	ST_SAMPLES_TRIM,
+	ST_SCHED,
 	ST_LEDGER,
 	STATEMENTS
 };
@@ -93,6 +94,8 @@ static const char *const texts[STATEMENTS] = {
 	[ST_SAMPLE] = "INSERT OR REPLACE INTO samples (session, ns, counter, value) "
 		      "VALUES (?,?,?,?)",
 	[ST_SAMPLES_TRIM] = "DELETE FROM samples WHERE session=? AND ns<?",
+	[ST_SCHED] = "INSERT INTO sched_chunks (session, tid, t0, t1, records, data) "
+		     "VALUES (?,?,?,?,?,?)",
 	[ST_LEDGER] = "INSERT OR REPLACE INTO ledger (session, lane, slot, tail, base_ticks, "
 		      "serial, track, fiber_track, fiber, fiber_seq, produced, received, stored, "
 		      "overwritten, discarded_malformed, discarded_time, discarded_quota, "
@@ -558,6 +561,23 @@ static int write_samples(struct row_writer *w, const struct batch *b)
 	return sql_run(&trim);
 }
 
+static int write_sched(struct row_writer *w, const struct sched_row *row)
+{
+	const struct chunk_row as = {.data = row->data, .bytes = row->bytes};
+	struct sql_binder b = binder(w, ST_SCHED);
+	long bytes = pack(w, &as);
+
+	if (bytes < 0)
+		return (int)bytes;
+	bind_uint(&b, row->session);
+	bind_int(&b, row->tid);
+	bind_int(&b, row->t0);
+	bind_int(&b, row->t1);
+	bind_uint(&b, row->records);
+	bind_blob(&b, w->packed, (size_t)bytes);
+	return sql_run(&b);
+}
+
 static int write_ledger(struct row_writer *w, const struct ledger_row *row)
 {
 	struct sql_binder b = binder(w, ST_LEDGER);
@@ -624,6 +644,7 @@ static int write_events(struct row_writer *w, const struct batch *b)
 	WRITE_ROWS(w, b->gpu_spans, write_span, session, 0);
 	WRITE_ROWS(w, b->frame_gpus, write_gpu, session, 0);
 	WRITE_ROWS(w, b->sampled, write_sampled, session, 0);
+	WRITE_ROWS(w, b->scheds, write_sched, session, 0);
 	return r == 0 ? write_samples(w, b) : r;
 }
 

@@ -87,6 +87,7 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	"DROP TABLE captures;"                                       \
 	"DROP TABLE sampled;"                                        \
 	"DROP TABLE samples;"                                        \
+	"DROP TABLE sched_chunks;"                                   \
 	"ALTER TABLE session_totals DROP COLUMN recording;"          \
 	"ALTER TABLE session_totals DROP COLUMN recording_in_force;" \
 	"ALTER TABLE session_totals DROP COLUMN detail;"

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The error of a conversion has two parts: half the width of a pair's reading, and how far the rate
+ * changed between pairs. Of the latter there is a bound: how far a new pair lies off the line of
+ * the two before it; a quarter of that is what a line between them misses at most, if the rate
+ * changed once.
+ */
+#include "clock_pairs.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define READINGS 5
+
+void clock_pairs_init(struct clock_pairs *p, enum fprof_clock_kind kind, double hz)
+{
+	*p = (struct clock_pairs){.kind = kind, .hz = hz};
+}
+
+static const struct clock_pair *pair_at(const struct clock_pairs *p, size_t i)
+{
+	return &p->at[(p->first + i) % CLOCK_PAIRS];
+}
+
+/* Between a and b, or on their line: differences are signed, as mono may lie before a. */
+static uint64_t on_line(const struct clock_pair *a, const struct clock_pair *b, uint64_t mono)
+{
+	double rate = (double)(b->ticks - a->ticks) / (double)(b->mono - a->mono);
+	double ns = (double)(int64_t)(mono - a->mono);
+
+	return a->ticks + (uint64_t)(int64_t)(ns * rate);
+}
+
+static void judge(struct clock_pairs *p, const struct clock_pair *pair)
+{
+	const struct clock_pair *a, *b;
+	double off, ns_per_tick = 1e9 / p->hz, error = (double)pair->width / 2;
+
+	if (p->count >= 2) {
+		a = pair_at(p, p->count - 2);
+		b = pair_at(p, p->count - 1);
+		off = (double)(int64_t)(on_line(a, b, pair->mono) - pair->ticks);
+		error += (off < 0 ? -off : off) / 4;
+	}
+	p->error_ns = MAX(p->error_ns, (uint64_t)(error * ns_per_tick));
+}
+
+void clock_pairs_put(struct clock_pairs *p, const struct clock_pair *pair)
+{
+	if (p->count > 0 && pair->mono <= pair_at(p, p->count - 1)->mono)
+		return;
+	judge(p, pair);
+	if (p->count == CLOCK_PAIRS) {
+		p->first = (p->first + 1) % CLOCK_PAIRS;
+		p->count--;
+	}
+	p->at[(p->first + p->count++) % CLOCK_PAIRS] = *pair;
+}
+
+void clock_pairs_take(struct clock_pairs *p)
+{
+	struct clock_pair best = {.width = UINT64_MAX};
+	struct timespec t;
+	uint64_t before, after;
+	int i;
+
+	for (i = 0; i < READINGS; i++) {
+		before = fprof_clock_read(p->kind);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		after = fprof_clock_read(p->kind);
+		if (after - before >= best.width)
+			continue;
+		best.mono = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+		best.ticks = before + (after - before) / 2;
+		best.width = after - before;
+	}
+	clock_pairs_put(p, &best);
+}
+
+int clock_pairs_ticks(const struct clock_pairs *p, uint64_t mono, uint64_t *ret_ticks)
+{
+	size_t i;
+
+	if (p->count < 2 || mono > pair_at(p, p->count - 1)->mono)
+		return -ERANGE;
+	for (i = p->count - 2; i > 0 && pair_at(p, i)->mono > mono; i--)
+		;
+	*ret_ticks = on_line(pair_at(p, i), pair_at(p, i + 1), mono);
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the kernel program writes into its ring buffer for each thread of a recorded game. Read by
+ * fprofd. Tids and tgids are those of the initial pid namespace.
+ */
+#ifndef FPROF_PROBE_EVENT_H
+#define FPROF_PROBE_EVENT_H
+
+#ifdef __bpf__
+#include <linux/types.h>
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __s32 int32_t;
+typedef __u64 uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+enum probe_kind {
+	PROBE_IN = 1,	  /* the thread runs on cpu from now on; other: whom it follows */
+	PROBE_OUT = 2,	  /* it does not any more; other: who runs next */
+	PROBE_WAKING = 3, /* it is made runnable; other: by whom */
+	PROBE_EXIT = 4,
+};
+
+enum probe_flags {
+	PROBE_PREEMPTED = 1 << 0,     /* OUT: it could have gone on */
+	PROBE_INTERRUPT = 1 << 1,     /* WAKING: by an interrupt; other is who was interrupted */
+	PROBE_KERNEL_THREAD = 1 << 2, /* other is a thread of the kernel */
+	PROBE_OTHER_IDLE = 1 << 3,    /* other is the idle task */
+	PROBE_COMPAT = 1 << 4,	      /* syscall is a number of the 32-bit table */
+};
+
+struct probe_event {
+	uint64_t ns; /* CLOCK_MONOTONIC */
+	uint32_t tid, tgid;
+	uint32_t other_tid, other_tgid;
+	uint16_t kind, cpu;
+	uint32_t flags;
+	uint32_t state;	 /* OUT: of the kernel; 0: runnable, 1: sleeps, 2: sleeps uninterruptibly */
+	int32_t syscall; /* OUT: in which it blocks; -1: none (a fault, or preempted user code) */
+	uint64_t arg0, arg1; /* OUT: of the system call */
+	char other_comm[16];
+};
+
+/* Counters that grow, in a map of their own that is mapped read-only by fprofd. */
+struct probe_counts {
+	uint64_t events;
+	uint64_t lost; /* there was no room in the ring buffer */
+};
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fprof-probe: the privileged part. It loads the kernel program for an fprofd that asks for it and
+ * hands it the ring buffer; it never reads what is in there.
+ *
+ * One process serves all fprofds: each connection has programs and maps of its own, which go when
+ * it closes. A peer may have the processes of its own user recorded; root all.
+ *
+ *   fprof-probe --fd N      serve one connected socket, then exit (fprofd as root starts it so)
+ *   fprof-probe --socket P  listen at P; under a service manager at the socket it was given
+ */
+#include "protocol.h"
+#include "sched.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PEERS_MAX 16
+
+struct peer {
+	int fd;
+	uid_t uid;
+	struct sched *sched;
+};
+
+struct server {
+	int listener; /* -1: one connection only */
+	struct peer peers[PEERS_MAX];
+	size_t count;
+};
+
+/* The owner of a process, by its directory in /proc. */
+static int owner_of(int32_t pid, uid_t *ret_uid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (pid <= 0 || stat(path, &st) < 0)
+		return -ESRCH;
+	*ret_uid = st.st_uid;
+	return 0;
+}
+
+static void refuse(struct probe_answer *a, int error, const char *reason, const char *fix)
+{
+	a->status = error;
+	snprintf(a->reason, sizeof(a->reason), "%s", reason);
+	snprintf(a->fix, sizeof(a->fix), "%s", fix ? fix : "");
+}
+
+static void serve_open(struct peer *peer, struct probe_answer *a)
+{
+	const char *why, *fix;
+	int r = peer->sched ? 0 : sched_new(&peer->sched, &why, &fix);
+
+	if (r < 0)
+		refuse(a, r, why, fix);
+	else
+		a->ring_bytes = sched_ring_bytes(peer->sched);
+}
+
+static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
+{
+	uid_t uid;
+	int r = owner_of(pid, &uid);
+
+	if (!peer->sched)
+		refuse(a, -EINVAL, "nothing was opened", NULL);
+	else if (r < 0)
+		refuse(a, r, "there is no such process", NULL);
+	else if (peer->uid != 0 && uid != peer->uid)
+		refuse(a, -EACCES, "the process is another user's", NULL);
+	else if ((r = sched_add(peer->sched, (uint32_t)pid)) < 0)
+		refuse(a, r, "the kernel's table has no room", NULL);
+}
+
+static void serve_remove(struct peer *peer, int32_t pid, struct probe_answer *a)
+{
+	if (peer->sched && pid > 0)
+		a->status = sched_remove(peer->sched, (uint32_t)pid);
+}
+
+/* The answer, with the maps where it opened them. */
+static int answer(const struct peer *peer, const struct probe_answer *a)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = {0};
+	struct iovec part = {(void *)a, sizeof(*a)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	int fds[2];
+
+	if (a->op == PROBE_OPEN && a->status == 0) {
+		fds[0] = sched_events_fd(peer->sched);
+		fds[1] = sched_counts_fd(peer->sched);
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(fds));
+		memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	}
+	return sendmsg(peer->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* One request: 0, or the connection is of no more use. */
+static int serve(struct peer *peer)
+{
+	struct probe_request q;
+	ssize_t n = recv(peer->fd, &q, sizeof(q), MSG_TRUNC);
+	struct probe_answer a = {.magic = PROBE_MAGIC, .version = PROBE_VERSION};
+
+	if (n != sizeof(q) || q.magic != PROBE_MAGIC)
+		return -ECONNRESET;
+	a.op = q.op;
+	if (q.version != PROBE_VERSION)
+		refuse(&a, -EPROTO, "fprofd and fprof-probe are of different versions",
+		       "install both from one build");
+	else if (q.op == PROBE_OPEN)
+		serve_open(peer, &a);
+	else if (q.op == PROBE_ADD)
+		serve_add(peer, q.pid, &a);
+	else if (q.op == PROBE_REMOVE)
+		serve_remove(peer, q.pid, &a);
+	else
+		refuse(&a, -EINVAL, "there is no such request", NULL);
+	return answer(peer, &a);
+}
+
+static void peer_add(struct server *s, int fd)
+{
+	struct ucred who;
+	socklen_t bytes = sizeof(who);
+
+	if (s->count == PEERS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0) {
+		close(fd);
+		return;
+	}
+	s->peers[s->count++] = (struct peer){.fd = fd, .uid = who.uid};
+}
+
+static void peer_drop(struct server *s, size_t i)
+{
+	sched_free(s->peers[i].sched);
+	close(s->peers[i].fd);
+	s->peers[i] = s->peers[--s->count];
+}
+
+static void run(struct server *s)
+{
+	struct pollfd fds[PEERS_MAX + 1];
+	size_t i, n;
+
+	while (s->listener >= 0 || s->count > 0) {
+		n = s->count;
+		for (i = 0; i < n; i++)
+			fds[i] = (struct pollfd){s->peers[i].fd, POLLIN, 0};
+		fds[n] = (struct pollfd){s->listener, POLLIN, 0};
+		if (poll(fds, n + 1, -1) < 0 && errno != EINTR)
+			return;
+		for (i = n; i-- > 0;)
+			if (fds[i].revents && serve(&s->peers[i]) < 0)
+				peer_drop(s, i);
+		if (fds[n].revents & POLLIN)
+			peer_add(s, accept4(s->listener, NULL, NULL, SOCK_CLOEXEC));
+	}
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(at.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(at.sun_path, path);
+	unlink(path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || chmod(path, 0666) < 0 ||
+	    listen(fd, 16) < 0)
+		return -1;
+	return fd;
+}
+
+/* The socket that a service manager handed over. */
+static int activated(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+
+	return pid && fds && atoi(pid) == getpid() && atoi(fds) == 1 ? 3 : -1;
+}
+
+static const char usage[] =
+	"Usage: fprof-probe --socket PATH | --fd N\n"
+	"Let fprofd see when the threads of recorded games run, wait, and who wakes them.\n\n"
+	"  --socket PATH  listen at PATH (/run/fprof-probe/probe.sock is where fprofd looks)\n"
+	"  --fd N         serve the connected socket N, then exit\n"
+	"  --version      print the version and exit\n"
+	"  --help         print this and exit\n\n"
+	"Needs CAP_BPF (to load programs and maps) and CAP_PERFMON (to attach them to tracepoints\n"
+	"and to read kernel memory in them). Exit status: 0 ended in order, 1 failed, 2 bad "
+	"option.\n";
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
+						{"fd", required_argument, NULL, 'f'},
+						{"version", no_argument, NULL, 'V'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	struct server server = {.listener = activated()};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		switch (c) {
+		case 's':
+			server.listener = listen_at(optarg);
+			if (server.listener < 0) {
+				fprintf(stderr, "fprof-probe: %s: %s\n", optarg, strerror(errno));
+				return 1;
+			}
+			break;
+		case 'f':
+			peer_add(&server, atoi(optarg));
+			break;
+		case 'V':
+			puts("fprof-probe " FPROF_VERSION);
+			return 0;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (server.listener < 0 && server.count == 0) {
+		fputs("fprof-probe: --socket PATH or --fd N; --help says more\n", stderr);
+		return 2;
+	}
+	run(&server);
+	return 0;
+}

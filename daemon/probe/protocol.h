@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between fprofd and fprof-probe: SOCK_SEQPACKET, one message a packet, an answer to each request
+ * in order. The answer to PROBE_OPEN carries two descriptors: the ring buffer's map and the
+ * counts'.
+ */
+#ifndef FPROF_PROBE_PROTOCOL_H
+#define FPROF_PROBE_PROTOCOL_H
+
+#include <stdint.h>
+
+#define PROBE_MAGIC   UINT32_C(0x42525046)
+#define PROBE_VERSION 1
+
+enum probe_op {
+	PROBE_OPEN = 1,	  /* load and attach for this connection */
+	PROBE_ADD = 2,	  /* record the threads of pid, a process of the peer's user */
+	PROBE_REMOVE = 3, /* no more; unknown ones are fine */
+};
+
+struct probe_request {
+	uint32_t magic;
+	uint16_t version, op;
+	int32_t pid; /* in the helper's pid namespace, the initial one */
+	uint32_t pad;
+};
+
+struct probe_answer {
+	uint32_t magic;
+	uint16_t version, op;
+	int32_t status;	     /* 0 or -errno */
+	uint32_t ring_bytes; /* PROBE_OPEN: of the ring buffer's data */
+	char reason[112];    /* English, when status is not 0 */
+	char fix[112];	     /* a command that would help, or "" */
+};
+
+#endif

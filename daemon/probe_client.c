@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where there is a service (fprof-probe.socket) it is asked; else, as root, the helper that is
+ * installed with us is started on one end of a socket pair, and ends when we close the other.
+ */
+#include "probe_client.h"
+
+#include "probe/protocol.h"
+#include "procfs.h"
+#include "util.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ANSWER_SECONDS 10
+
+extern char **environ;
+
+void probe_client_init(struct probe_client *client)
+{
+	*client = (struct probe_client){.fd = -1};
+}
+
+void probe_client_close(struct probe_client *client)
+{
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+	if (client->pid > 0)
+		waitpid(client->pid, NULL, 0);
+	client->pid = 0;
+}
+
+static int fail(struct probe_client *client, int error, const char *reason, const char *fix)
+{
+	snprintf(client->reason, sizeof(client->reason), "%s", reason);
+	snprintf(client->fix, sizeof(client->fix), "%s", fix);
+	return error;
+}
+
+static int connect_service(struct probe_client *client)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PROBE_SOCKET};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0) {
+		close(fd);
+		return -errno;
+	}
+	client->fd = fd;
+	return 0;
+}
+
+/* Beside our own program (a build's directory), else where make install puts it. */
+static void helper_path(char *path, size_t size)
+{
+	char self[PATH_MAX], *slash;
+
+	if (procfs_link(self, sizeof(self), "/proc/self/exe") > 0) {
+		slash = strrchr(self, '/');
+		snprintf(path, size, "%.*s/fprof-probe", (int)(slash - self), self);
+		if (access(path, X_OK) == 0)
+			return;
+	}
+	snprintf(path, size, "%s/fprof-probe", FPROF_LIBDIR);
+}
+
+static int start_helper(struct probe_client *client)
+{
+	char path[PATH_MAX], number[] = "3";
+	char *argv[] = {path, (char[]){"--fd"}, number, NULL};
+	posix_spawn_file_actions_t actions;
+	int ends[2], r;
+
+	helper_path(path, sizeof(path));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
+	r = posix_spawn(&client->pid, path, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	if (r != 0) {
+		client->pid = 0;
+		close(ends[0]);
+		return -r;
+	}
+	client->fd = ends[0];
+	return 0;
+}
+
+static int get_connected(struct probe_client *client)
+{
+	struct timeval patience = {.tv_sec = ANSWER_SECONDS};
+	int r = connect_service(client);
+
+	if (r < 0 && geteuid() == 0)
+		r = start_helper(client);
+	if (r < 0 && geteuid() == 0)
+		return fail(client, r, "fprof-probe cannot be started", "make install");
+	if (r < 0)
+		return fail(client, r, "nobody listens at " PROBE_SOCKET,
+			    "sudo systemctl enable --now fprof-probe.socket");
+	setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return 0;
+}
+
+/* Takes up to two descriptors that came with a message; others are closed. */
+static void take_fds(struct msghdr *message, int fds[2])
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(message);
+	size_t i, n;
+	int got;
+
+	for (; c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (i = 0; i < n; i++) {
+			memcpy(&got, CMSG_DATA(c) + i * sizeof(int), sizeof(got));
+			if (i < 2 && fds[i] < 0)
+				fds[i] = got;
+			else
+				close(got);
+		}
+	}
+}
+
+static int ask(struct probe_client *client, uint16_t op, int32_t pid, struct probe_answer *ret,
+	       int fds[2])
+{
+	const struct probe_request q = {PROBE_MAGIC, PROBE_VERSION, op, pid, 0};
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+	} control;
+	struct iovec part = {ret, sizeof(*ret)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t n;
+
+	if (client->fd < 0 || send(client->fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+		return -ECONNRESET;
+	do {
+		n = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return -ETIMEDOUT;
+	if (n > 0)
+		take_fds(&message, fds);
+	if (n != sizeof(*ret) || ret->magic != PROBE_MAGIC || ret->op != op)
+		return -ECONNRESET;
+	ret->reason[sizeof(ret->reason) - 1] = ret->fix[sizeof(ret->fix) - 1] = '\0';
+	return ret->status;
+}
+
+static bool is_power(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring)
+{
+	struct probe_answer answer = {0};
+	int fds[2] = {-1, -1};
+	int r = get_connected(client);
+
+	if (r < 0)
+		return r;
+	r = ask(client, PROBE_OPEN, 0, &answer, fds);
+	if (r == 0 && (fds[0] < 0 || fds[1] < 0 || !is_power(answer.ring_bytes)))
+		r = -EPROTO;
+	if (r == 0)
+		r = probe_ring_map(fds[0], fds[1], answer.ring_bytes, ret_ring);
+	if (r < 0)
+		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (fds[1] >= 0)
+		close(fds[1]);
+	if (r < 0)
+		probe_client_close(client);
+	return r;
+}
+
+static int ask_plain(struct probe_client *client, uint16_t op, int32_t pid)
+{
+	struct probe_answer answer = {0};
+	int fds[2] = {-1, -1};
+	int r = ask(client, op, pid, &answer, fds);
+
+	if (r < 0)
+		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
+	return r;
+}
+
+int probe_client_add(struct probe_client *client, int32_t pid)
+{
+	return ask_plain(client, PROBE_ADD, pid);
+}
+
+int probe_client_remove(struct probe_client *client, int32_t pid)
+{
+	return ask_plain(client, PROBE_REMOVE, pid);
+}

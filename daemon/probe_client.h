@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection to fprof-probe, the privileged helper. A request waits for its answer, for some
+ * seconds at most: callers are threads that may. One thread.
+ */
+#ifndef FPROF_DAEMON_PROBE_CLIENT_H
+#define FPROF_DAEMON_PROBE_CLIENT_H
+
+#include "probe_ring.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROBE_SOCKET "/run/fprof-probe/probe.sock"
+
+struct probe_client {
+	int fd;			    /* -1: none */
+	pid_t pid;		    /* of a helper that we started, 0: none */
+	char reason[160], fix[160]; /* why not, after a failure */
+};
+void probe_client_init(struct probe_client *client);
+void probe_client_close(struct probe_client *client);
+
+/* Connects to the service, or starts a helper where we are root; loads the program; maps its
+ * buffer. 0, or -errno with reason and fix. */
+int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring);
+/* -EACCES, -ESRCH, ...; -ECONNRESET: the helper is gone. */
+int probe_client_add(struct probe_client *client, int32_t pid);
+int probe_client_remove(struct probe_client *client, int32_t pid);
+
+#endif
