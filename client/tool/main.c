@@ -25,8 +25,14 @@ static const struct tool_command commands[] = {
 	{"frames", tool_frames, false},
 	{"frame", tool_frame, false},
 	{"tail", tool_tail, false},
+	{"record", tool_record, false},
+	{"freeze", tool_record, false},
+	{"stop", tool_record, false},
+	{"clear", tool_clear, false},
+	{"detail", tool_detail, false},
 	{"dashboard", tool_dashboard, false},
 	{"check", tool_check, false},
+	{"export", tool_export, false},
 	{"selftest", tool_selftest, false},
 };
 
@@ -44,11 +50,22 @@ static const char help_text[] =
 	"                                         a frame, and the zones that took its time\n"
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
+	"  fprof record|freeze|stop|clear [SESSION]\n"
+	"                                         order a session to record, freeze or stop; empty "
+	"its\n"
+	"                                         history\n"
+	"  fprof detail [--session S] [PATH [0|1|2|inherit] | --mask CATEGORY | --unmask "
+	"CATEGORY]\n"
+	"                                         levels of detail by path ('main/frame/render')\n"
 	"  fprof dashboard [--open]               the page's address\n"
 	"  fprof check CONDITION... [--session S [--from N --to N | --last N] | --runs A,B,...]\n"
 	"              [--stream NAME] [--allow-loss]\n"
-	"                                         the regression gate: 'frame.p99<=16.7', or frame.p99\n"
+	"                                         the regression gate: 'frame.p99<=16.7', or "
+	"frame.p99\n"
 	"                                         baseline=NAME tolerance=5% floor_ms=0.2\n"
+	"  fprof export [SESSION] [--format chrome|vprof|speedscope|folded] [--from N --to N | "
+	"--last N]\n"
+	"               [--stream NAME] -o FILE   frames as a file for other tools\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
 	"  fprof --version | --help\n"
 	"\n"
@@ -60,7 +77,8 @@ static const char help_text[] =
 	"                     directory of $FPROF_SOCKET alone where that is set\n"
 	"  --token-file FILE  bearer token for --url ($FPROF_TOKEN holds a token itself)\n"
 	"\n"
-	"Exit codes: 0 done; 1 failed or not found; 2 wrong usage; 3 check: inconclusive; 77 no daemon answers or "
+	"Exit codes: 0 done; 1 failed or not found; 2 wrong usage; 3 check: inconclusive; 77 no "
+	"daemon answers or "
 	"something\n"
 	"is missing here; 78 an unusable option, variable or file. `run` becomes the game: its "
 	"exit\n"

@@ -33,8 +33,12 @@ int tool_sessions(const struct tool_options *options, int argc, char **argv);
 int tool_frames(const struct tool_options *options, int argc, char **argv);
 int tool_frame(const struct tool_options *options, int argc, char **argv);
 int tool_tail(const struct tool_options *options, int argc, char **argv);
+int tool_record(const struct tool_options *options, int argc, char **argv);
+int tool_clear(const struct tool_options *options, int argc, char **argv);
+int tool_detail(const struct tool_options *options, int argc, char **argv);
 int tool_dashboard(const struct tool_options *options, int argc, char **argv);
 int tool_check(const struct tool_options *options, int argc, char **argv);
+int tool_export(const struct tool_options *options, int argc, char **argv);
 int tool_selftest(const struct tool_options *options, int argc, char **argv);
 
 /* Prints the help; returns TOOL_OK. */
