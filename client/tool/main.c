@@ -24,6 +24,8 @@ static const struct tool_command commands[] = {
 	{"sessions", tool_sessions, false},
 	{"frames", tool_frames, false},
 	{"frame", tool_frame, false},
+	{"zones", tool_zones, false},
+	{"stats", tool_stats, false},
 	{"tail", tool_tail, false},
 	{"record", tool_record, false},
 	{"freeze", tool_record, false},
@@ -48,6 +50,12 @@ static const char help_text[] =
 	"                                         frames of a session; 'current' is the newest\n"
 	"  fprof frame [SESSION] N|slowest|latest [--stream NAME]\n"
 	"                                         a frame, and the zones that took its time\n"
+	"  fprof zones [SESSION] [--view flat|tree|calls|callers] [--name PATTERN] [--per frame]\n"
+	"              [--from N --to N | --last N] [--thread T]... [--sort KEY] [--limit N]\n"
+	"                                         where the time of a range of frames went\n"
+	"  fprof stats [SESSION] [--metric wall|cpu|gpu|wait|zone:NAME|counter:NAME]...\n"
+	"              [--over-ms MS] [--from N --to N | --last N]\n"
+	"                                         what frame times come to\n"
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
 	"  fprof record|freeze|stop|clear [SESSION]\n"
