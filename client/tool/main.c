@@ -35,6 +35,9 @@ static const struct tool_command commands[] = {
 	{"dashboard", tool_dashboard, false},
 	{"check", tool_check, false},
 	{"export", tool_export, false},
+	{"save", tool_save, false},
+	{"captures", tool_captures, false},
+	{"import", tool_import, false},
 	{"selftest", tool_selftest, false},
 };
 
@@ -74,6 +77,12 @@ static const char help_text[] =
 	"  fprof export [SESSION] [--format chrome|vprof|speedscope|folded] [--from N --to N | "
 	"--last N]\n"
 	"               [--stream NAME] -o FILE   frames as a file for other tools\n"
+	"  fprof save [SESSION] [--from N --to N | --last N] [--tail] [--name NAME] [--note TEXT]\n"
+	"             [-o FILE]                   keep frames for good, and write them to a file\n"
+	"  fprof captures [delete ID | name ID NAME | note ID TEXT]\n"
+	"                                         what is kept\n"
+	"  fprof import FILE [--name NAME] [--frames zone:NAME|instant:NAME]\n"
+	"                                         a .fprof file, or another tool's, as a session\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
 	"  fprof --version | --help\n"
 	"\n"
