@@ -75,6 +75,7 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_ASSET] = api_asset,
 		[ROUTE_CHECK] = api_check,
 		[ROUTE_SESSION_CHECK] = api_check,
+		[ROUTE_SNAPSHOT] = api_snapshot,
 		[ROUTE_TRIGGERS] = api_triggers,
 		[ROUTE_TRIGGERS_PUT] = api_triggers_put,
 		[ROUTE_SPIKES] = api_spikes,

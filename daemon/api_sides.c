@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names are tried before numbers are taken apart, the whole text first: a capture may have a comma
- * or a colon in its name. Captures of a name are runs in the order in which they were made.
+ * A number is a session, whatever captures are called. What is none is tried as a whole first: a
+ * capture may have a comma in its name. Captures of a name are runs in the order in which they were
+ * made.
  */
 #include "api_sides.h"
 
@@ -89,18 +90,19 @@ static int add_element(const captures_vec *captures, const char *text, size_t by
 	struct side_part part = {0};
 	char session[24];
 	size_t rest = bytes;
-	int r = add_named(captures, text, bytes, &part, parts);
+	int r;
 
-	if (r != 0)
-		return r;
-	take_frames(text, &rest, &part);
+	if (!take_frames(text, &rest, &part))
+		part.from = part.to = 0;
 	if (rest < sizeof(session)) {
 		memcpy(session, text, rest);
 		session[rest] = '\0';
 		if (route_session(session, &part.session) == 0)
 			return side_parts_add(parts, &part, text, bytes) < 0 ? -ENOMEM : 1;
 	}
-	return rest == bytes ? 0 : add_named(captures, text, rest, &part, parts);
+	r = rest == bytes ? 0 : add_named(captures, text, rest, &part, parts);
+	part = (struct side_part){0};
+	return r != 0 ? r : add_named(captures, text, bytes, &part, parts);
 }
 
 static bool listed(const char *const *names, size_t count, const char *name)
@@ -143,8 +145,10 @@ static bool resolve(struct api_answer *a, const char *parameter, const char *tex
 	struct side_part whole = {0};
 	const char *next;
 	size_t bytes;
-	int r = add_named(captures, text, strlen(text), &whole, parts);
+	int r = 0;
 
+	if (strchr(text, ','))
+		r = add_named(captures, text, strlen(text), &whole, parts);
 	for (; r == 0; text = next) {
 		bytes = strcspn(text, ",");
 		next = text + bytes + 1;
@@ -205,19 +209,13 @@ static bool open_range(struct api_answer *a, const struct side_part *part, const
 bool api_part_open(const struct api *api, const struct api_request *q, struct api_answer *a,
 		   const struct side_part *part, const char *stream, struct api_part *ret_part)
 {
-	_cleanup_free_ struct api_request *one = malloc(sizeof(*one));
 	char id[24] = "current";
 
 	memset(ret_part, 0, sizeof(*ret_part));
-	if (!one) {
-		fail_memory(a);
-		return false;
-	}
-	*one = *q;
 	if (part->session)
 		snprintf(id, sizeof(id), "%llu", (unsigned long long)part->session);
-	one->route.id = id;
-	if (api_open_session(api, one, a, &ret_part->reader, &ret_part->session) &&
+	if (api_open_session_text(api, q, id, "session", a, &ret_part->reader,
+				  &ret_part->session) &&
 	    open_range(a, part, stream, ret_part))
 		return true;
 	api_part_close(ret_part);

@@ -96,6 +96,11 @@ int64_t body_integer(const struct body *body, const char *name)
 	return json_integer_value(json_object_get(body->root, name));
 }
 
+double body_number(const struct body *body, const char *name)
+{
+	return json_number_value(json_object_get(body->root, name));
+}
+
 bool body_bool(const struct body *body, const char *name)
 {
 	return json_is_true(json_object_get(body->root, name));

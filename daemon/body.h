@@ -34,6 +34,8 @@ enum body_kind body_kind(const struct body *body, const char *name);
 /* The value of a member that is of that kind; else NULL, 0 and false. */
 const char *body_text(const struct body *body, const char *name);
 int64_t body_integer(const struct body *body, const char *name);
+/* Of a whole number or a real one. */
+double body_number(const struct body *body, const char *name);
 bool body_bool(const struct body *body, const char *name);
 /* An array's texts into ret, max at most: how many, or -EINVAL (no array, or not of texts), -E2BIG
  * (more than max). */

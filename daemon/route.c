@@ -92,6 +92,7 @@ static const struct route routes[] = {
 	{ROUTE_TRIGGERS_PUT, ROUTE_PUT, ROUTE_BODY, "/api/v1/sessions/{id}/triggers", {NULL}},
 	{ROUTE_SPIKES, ROUTE_GET, 0, "/api/v1/spikes", {NULL}},
 	{ROUTE_SESSION_SPIKES, ROUTE_GET, 0, "/api/v1/sessions/{id}/spikes", {NULL}},
+	{ROUTE_SNAPSHOT, ROUTE_POST, ROUTE_BODY | ROUTE_SLOW, "/api/v1/snapshots", {NULL}},
 	{ROUTE_STREAM, ROUTE_GET, 0, "/api/v1/stream", {"session", NULL}},
 	{ROUTE_OPENAPI, ROUTE_GET, 0, "/api/v1/openapi.yaml", {NULL}},
 	{ROUTE_HEALTHZ, ROUTE_GET, 0, "/healthz", {NULL}},
@@ -125,7 +126,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* Decodes [s, stop) in place and ends it with a NUL. */
+/* Decodes [s, stop) in place and ends it with a NUL. plus: it is of a query. */
 static int decode(char *s, const char *stop, bool plus, bool slash)
 {
 	const char *in = s;
@@ -136,7 +137,7 @@ static int decode(char *s, const char *stop, bool plus, bool slash)
 	while (in < stop) {
 		char c = *in++;
 
-		if (c == '%') {
+		if (c == '%' && (in < stop || !plus)) {
 			high = in < stop ? hex_digit(*in) : -1;
 			low = in + 1 < stop ? hex_digit(in[1]) : -1;
 			if (high < 0 || low < 0)

@@ -44,6 +44,7 @@ enum route_id {
 	ROUTE_CAPTURE_EDIT,
 	ROUTE_CAPTURE_DELETE,
 	ROUTE_CAPTURE_FILE,
+	ROUTE_SNAPSHOT,
 	ROUTE_STREAM,
 	ROUTE_TRIGGERS,
 	ROUTE_TRIGGERS_PUT,
@@ -96,7 +97,8 @@ struct route_request {
 const struct route *route_table(size_t *ret_count);
 
 /*
- * Parses path and query and finds the route. 0; -ENAMETOOLONG; -EINVAL: an escape that is none,
+ * Parses path and query and finds the route. A percent sign at the very end of a query's value is
+ * itself, as in tolerance=5%. 0; -ENAMETOOLONG; -EINVAL: an escape that is none,
  * bytes that are no UTF-8, a control character, no leading slash; -E2BIG: too many parameters;
  * -EEXIST: one is given twice; -ENOKEY: one that the route does not know; -EOPNOTSUPP: the path
  * takes other methods (ret_request->methods).

@@ -33,6 +33,7 @@ static const struct tool_command commands[] = {
 	{"clear", tool_clear, false},
 	{"detail", tool_detail, false},
 	{"dashboard", tool_dashboard, false},
+	{"snapshot", tool_snapshot, false},
 	{"check", tool_check, false},
 	{"export", tool_export, false},
 	{"save", tool_save, false},
@@ -69,6 +70,8 @@ static const char help_text[] =
 	"CATEGORY]\n"
 	"                                         levels of detail by path ('main/frame/render')\n"
 	"  fprof dashboard [--open]               the page's address\n"
+	"  fprof snapshot NAME [--session S] [--seconds N | --from N --to N]\n"
+	"                                         keep the last seconds to compare with\n"
 	"  fprof check CONDITION... [--session S [--from N --to N | --last N] | --runs A,B,...]\n"
 	"              [--stream NAME] [--allow-loss]\n"
 	"                                         the regression gate: 'frame.p99<=16.7', or "

@@ -58,6 +58,10 @@ static void parameters_are_decoded(void **state)
 	assert_null(route_value(&r, "from"));
 	assert_int_equal(route_parse("GET", "/api/v1/sessions/1/frames?last", &r), 0);
 	assert_string_equal(route_value(&r, "last"), "");
+	assert_int_equal(route_parse("GET", "/api/v1/check?tolerance=5%&runs=a%25", &r), 0);
+	assert_string_equal(route_value(&r, "tolerance"), "5%");
+	assert_string_equal(route_value(&r, "runs"), "a%");
+	assert_int_equal(route_parse("GET", "/api/v1/check?tolerance=5%2&runs=a", &r), -EINVAL);
 }
 
 static void bad_addresses_are_refused(void **state)

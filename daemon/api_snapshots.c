@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking a snapshot. It is a capture from then on: listed, renamed and deleted as one. */
+#include "api.h"
+
+#include "api_body.h"
+#include "snapshots.h"
+#include "util.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the body asks for. */
+struct snapshot_order {
+	const char *name;
+	char session[24];
+	double seconds;
+	uint64_t from, to; /* 0: by seconds */
+};
+
+static bool parse_session(const struct body *body, struct api_answer *a,
+			  struct snapshot_order *order)
+{
+	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
+	enum body_kind kind = body_kind(body, "session");
+	const char *text = body_text(body, "session");
+
+	if (kind == BODY_ABSENT) {
+		strcpy(order->session, "current");
+	} else if (kind == BODY_TEXT && strlen(text) < sizeof(order->session)) {
+		strcpy(order->session, text);
+	} else if (kind == BODY_INTEGER && body_integer(body, "session") > 0) {
+		snprintf(order->session, sizeof(order->session), "%" PRId64,
+			 body_integer(body, "session"));
+	} else {
+		api_fail_member(a, "session", allowed);
+		return false;
+	}
+	return true;
+}
+
+static bool parse_seconds(const struct body *body, struct api_answer *a,
+			  struct snapshot_order *order)
+{
+	static const char *const allowed[] = {"above 0, at most 3600",
+					      "not together with from and to", NULL};
+	enum body_kind kind = body_kind(body, "seconds");
+
+	order->seconds = SNAPSHOT_SECONDS;
+	if (kind == BODY_ABSENT)
+		return true;
+	order->seconds = body_number(body, "seconds");
+	if (!order->from && order->seconds > 0 && order->seconds <= SNAPSHOT_SECONDS_MAX)
+		return true;
+	api_fail_member(a, "seconds", allowed);
+	return false;
+}
+
+static bool parse_frames(const struct body *body, struct api_answer *a,
+			 struct snapshot_order *order)
+{
+	static const char *const allowed[] = {"frames' numbers, from 1; from and to together, "
+					      "to no less than from",
+					      NULL};
+	int64_t from = body_integer(body, "from"), to = body_integer(body, "to");
+
+	if (body_kind(body, "from") == BODY_ABSENT && body_kind(body, "to") == BODY_ABSENT)
+		return true;
+	if (from < 1 || to < from) {
+		api_fail_member(a, from < 1 ? "from" : "to", allowed);
+		return false;
+	}
+	order->from = (uint64_t)from;
+	order->to = (uint64_t)to;
+	return true;
+}
+
+static bool parse(const struct body *body, struct api_answer *a, struct snapshot_order *order)
+{
+	static const char *const allowed[] = {"1 to 128 bytes, no number, not `current`, without "
+					      "comma and colon",
+					      NULL};
+
+	order->name = body_text(body, "name");
+	if (!order->name || !snapshot_name_ok(order->name)) {
+		api_fail_member(a, "name", allowed);
+		return false;
+	}
+	return parse_session(body, a, order) && parse_frames(body, a, order) &&
+	       parse_seconds(body, a, order);
+}
+
+static void fail_save(struct api_answer *a, int error)
+{
+	static const struct api_problem full = {
+		507, "captures-full", "Captures take all the space that they may", NULL, NULL};
+	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
+						 NULL};
+
+	if (error == -EDQUOT)
+		api_fail(a, &full, "Delete captures, or raise captures_mib");
+	else if (error == -ENOSPC)
+		api_fail(a, &space, "The state directory's file system is full");
+	else
+		api_fail_history(a, error, "frames");
+}
+
+static void answer_saved(const struct api *api, struct api_answer *a, uint64_t id)
+{
+	__attribute__((cleanup(capture_deinit))) struct capture c = {0};
+	struct json *j = &a->body;
+	int r = captures_find(api->context->captures, id, HISTORY_ANY_UID, &c);
+
+	if (r < 0) {
+		api_fail_history(a, r, "capture");
+		return;
+	}
+	a->status = 201;
+	json_object_begin(j);
+	json_member_uint(j, "id", c.session);
+	json_member_uint(j, "session", c.session);
+	json_member_uint(j, "source_session", c.source_session);
+	json_member_string(j, "name", c.name);
+	api_json_range(j, "frames", c.first_frame, c.last_frame);
+	json_member_uint(j, "bytes", c.bytes);
+	json_object_end(j);
+}
+
+static void take(const struct api *api, const struct api_request *q, struct api_answer *a,
+		 struct snapshot_order *order)
+{
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	uint64_t id = 0;
+	int r = 0;
+
+	if (!api_open_session_text(api, q, order->session, "session", a, &reader, &s))
+		return;
+	if (!order->from)
+		r = snapshot_last(reader.history, &s, order->seconds, &order->from, &order->to);
+	if (r == 0)
+		r = snapshot_save(api->context->captures, order->name, s.row.id, order->from,
+				  order->to, q->uid, &id);
+	if (r < 0)
+		fail_save(a, r);
+	else
+		answer_saved(api, a, id);
+}
+
+void api_snapshot(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	static const char *const known[] = {"name", "session", "seconds", "from", "to", NULL};
+	_cleanup_body_ struct body *body = NULL;
+	struct snapshot_order order = {0};
+
+	if (api_body(q, a, known, &body) && parse(body, a, &order))
+		take(api, q, a, &order);
+}
