@@ -44,6 +44,8 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_CAPTURES] = api_captures,
 		[ROUTE_CAPTURE_SAVE] = api_capture_save,
 		[ROUTE_CAPTURE_UPLOAD] = api_capture_upload,
+		[ROUTE_EXPORT] = api_export,
+		[ROUTE_IMPORT] = api_import,
 		[ROUTE_CAPTURE] = api_capture,
 		[ROUTE_CAPTURE_EDIT] = api_capture_edit,
 		[ROUTE_CAPTURE_DELETE] = api_capture_delete,

@@ -55,6 +55,7 @@ struct api_answer {
 	struct json body;
 	const struct asset *asset; /* instead of body */
 	int fd; /* instead of body, above 0: a file that is sent from its start; owned */
+	char lost[256]; /* what a file could not hold: the header Fprof-Lost; "": nothing */
 	char filename[128]; /* of what a browser would save; "": none */
 	char allow[48];	    /* of 405 */
 	bool keeps;	    /* what is answered will not change soon: worth an ETag */
@@ -89,6 +90,8 @@ void api_consumer_release(const struct api *api, const struct api_request *q, st
 void api_check(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_captures(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture_save(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_export(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_import(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture_upload(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture_edit(const struct api *api, const struct api_request *q, struct api_answer *a);

@@ -179,15 +179,13 @@ int export_run(enum export_format format, const struct export_order *order, int 
 {
 	static const export_fn exports[EXPORT_FORMATS] = {
 		[EXPORT_CHROME] = export_chrome,
+		[EXPORT_VPROF] = export_vprof,
 		[EXPORT_SPEEDSCOPE] = export_speedscope,
 		[EXPORT_FOLDED] = export_folded,
 	};
-	struct export_out *out;
+	struct export_out *out = malloc(sizeof(*out));
 	int r;
 
-	if (!exports[format])
-		return -EOPNOTSUPP;
-	out = malloc(sizeof(*out));
 	if (!out)
 		return -ENOMEM;
 	out->fd = fd;

@@ -89,7 +89,7 @@ int export_speedscope(const struct export_order *order, struct export_out *out,
 int export_folded(const struct export_order *order, struct export_out *out,
 		  struct export_report *report);
 
-/* Writes to fd: 0 or -errno. -EOPNOTSUPP: there is no such format in this build. */
+/* Writes to fd: 0 or -errno. */
 int export_run(enum export_format format, const struct export_order *order, int fd,
 	       struct export_report *report);
 const char *export_media_type(enum export_format format);

@@ -175,6 +175,8 @@ void respond_headers(struct MHD_Response *r, const struct api_answer *a, const c
 		MHD_add_response_header(r, "Allow", a->allow);
 	if (a->status == 503)
 		MHD_add_response_header(r, "Retry-After", "1");
+	if (*a->lost)
+		MHD_add_response_header(r, "Fprof-Lost", a->lost);
 	if (*a->filename)
 		add_filename(r, a->filename);
 }

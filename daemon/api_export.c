@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* A range of a session as a file for other tools: written to a temporary file, then sent. */
+#include "api_range.h"
+
+#include "captures.h"
+#include "export.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The spikes that were taken from the session, or the one that it is. */
+static int find_spikes(const struct api *api, const struct api_request *q, uint64_t session,
+		       captures_vec *spikes)
+{
+	captures_vec all = {0};
+	size_t i;
+	int rc = captures_list(api->context->captures, q->uid, &all);
+
+	for (i = 0; rc == 0 && i < all.count; i++) {
+		struct capture *c = &all.at[i];
+
+		if (c->kind != CAPTURE_SPIKE || !c->reason_json ||
+		    (c->source_session != session && c->session != session))
+			continue;
+		rc = VEC_PUSH(spikes, *c);
+		if (rc == 0)
+			memset(c, 0, sizeof(*c));
+	}
+	captures_vec_free(&all);
+	return rc;
+}
+
+static void fail(struct api_answer *a, int error)
+{
+	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
+						 NULL};
+
+	if (error == -ENOSPC || error == -EDQUOT || error == -EFBIG)
+		api_fail(a, &space, "The state directory has no space left for the export");
+	else
+		api_fail_range(a, error);
+}
+
+static void write_export(const struct api *api, const struct api_request *q,
+			 const struct api_range *r, enum export_format format, struct api_answer *a)
+{
+	__attribute__((cleanup(captures_vec_free))) captures_vec spikes = {0};
+	_cleanup_close_ int fd = api_temporary(api);
+	struct export_report report = {0};
+	int rc = fd < 0 ? fd : find_spikes(api, q, r->range.session, &spikes);
+
+	if (rc == 0) {
+		const struct export_order order = {.history = r->reader.history,
+						   .range = &r->range,
+						   .session = &r->session,
+						   .captures = spikes.at,
+						   .capture_count = spikes.count};
+
+		rc = export_run(format, &order, fd, &report);
+	}
+	if (rc < 0) {
+		fail(a, rc);
+		return;
+	}
+	a->fd = util_take_fd(&fd);
+	a->status = 200;
+	a->type = export_media_type(format);
+	snprintf(a->lost, sizeof(a->lost), "%s", report.lost);
+	snprintf(a->filename, sizeof(a->filename), "%.64s-%llu-%llu.%s",
+		 r->range.row.name ? r->range.row.name : "session",
+		 (unsigned long long)r->range.first, (unsigned long long)r->range.last,
+		 export_extension(format));
+}
+
+void api_export(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	_cleanup_range_ struct api_range r = {0};
+	int format = api_parse_choice(q, a, "format", export_format_names, EXPORT_CHROME);
+
+	if (format < 0 || !api_range_open(api, q, a, &r))
+		return;
+	if (r.aggregate && format != EXPORT_VPROF)
+		api_fail_aggregate(a);
+	else
+		write_export(api, q, &r, (enum export_format)format, a);
+}
