@@ -664,7 +664,7 @@ static int end_session(struct import_writer *w, int64_t end_ns)
 					 .state = SESSION_ENDED,
 					 .end_reason = strdup("imported"),
 					 .end_ns = end_ns,
-					 .frames_total = w->last_frame,
+					 .frames_total = w->frames,
 					 .produced = w->stored,
 					 .received = w->stored,
 					 .stored = w->stored};
