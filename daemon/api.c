@@ -61,6 +61,7 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_THREADS] = api_threads,
 		[ROUTE_STREAMS] = api_streams,
 		[ROUTE_OPENAPI] = api_asset,
+		[ROUTE_QUERY] = api_query,     [ROUTE_QUERY_POST] = api_query,
 		[ROUTE_HEALTHZ] = api_health,
 		[ROUTE_READYZ] = api_ready,
 		[ROUTE_METRICS] = api_metrics,

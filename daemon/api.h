@@ -28,6 +28,7 @@ struct api {
 	const struct http_context *context;
 	struct readers *readers;
 	struct stream_hub *hub;
+	struct queries *queries;
 	struct feed *feed;
 	uint64_t started_ns;  /* CLOCK_MONOTONIC */
 	double event_cost_ns; /* own_event_cost_ns */
@@ -102,6 +103,7 @@ void api_triggers_put(const struct api *api, const struct api_request *q, struct
 void api_spikes(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_session_spikes(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_snapshot(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_query(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);

@@ -339,6 +339,7 @@ static void set_defaults(struct config *config)
 		.spikes_keep = 8,
 		.triggers = strdup(triggers),
 		.memory_mib = 1024,
+		.query_seconds = 5,
 		.captures_mib = 2048,
 	};
 }

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "own.h"
 #include "places.h"
+#include "query.h"
 #include "respond.h"
 #include "util.h"
 
@@ -348,6 +349,9 @@ static int start(struct http *http)
 	load_token(http);
 	rc = readers_new(http->context.store, &http->api.readers);
 	if (!rc)
+		rc = queries_new(http->context.store, http->context.config->query_seconds * 1000,
+				 NULL, &http->api.queries);
+	if (!rc)
 		rc = stream_hub_new(feed_replay, &http->api, &http->api.hub);
 	if (!rc)
 		rc = feed_new(&http->api, &http->api.feed);
@@ -398,6 +402,7 @@ void http_free(struct http *http)
 		MHD_stop_daemon(http->local);
 	stream_hub_free(http->api.hub);
 	readers_free(http->api.readers);
+	queries_free(http->api.queries);
 	if (http->unix_path)
 		unlink(http->unix_path);
 	free(http->unix_path);

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "loop.h"
 #include "notify.h"
+#include "query.h"
 #include "spikes.h"
 #include "status.h"
 #include "store.h"
@@ -422,7 +423,11 @@ static void keep_memory(void)
 int main(int argc, char **argv)
 {
 	struct app app = {.argc = argc, .argv = argv, .signals = -1, .history_note = -1};
-	int status, r = config_load(argc, argv, &app.config, &status);
+	int status, r;
+
+	if (argc == 2 && !strcmp(argv[1], QUERY_CHILD))
+		return query_child_main();
+	r = config_load(argc, argv, &app.config, &status);
 
 	if (r != 0)
 		return status;

@@ -39,6 +39,7 @@ static const struct tool_command commands[] = {
 	{"save", tool_save, false},
 	{"captures", tool_captures, false},
 	{"import", tool_import, false},
+	{"query", tool_query, false},
 	{"selftest", tool_selftest, false},
 };
 
@@ -86,6 +87,8 @@ static const char help_text[] =
 	"                                         what is kept\n"
 	"  fprof import FILE [--name NAME] [--frames zone:NAME|instant:NAME]\n"
 	"                                         a .fprof file, or another tool's, as a session\n"
+	"  fprof query [--session S] [--limit N] [--csv] SQL|- [PARAMETER...]\n"
+	"                                         SQL over what was recorded\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
 	"  fprof --version | --help\n"
 	"\n"

@@ -45,6 +45,7 @@ int tool_export(const struct tool_options *options, int argc, char **argv);
 int tool_save(const struct tool_options *options, int argc, char **argv);
 int tool_captures(const struct tool_options *options, int argc, char **argv);
 int tool_import(const struct tool_options *options, int argc, char **argv);
+int tool_query(const struct tool_options *options, int argc, char **argv);
 int tool_selftest(const struct tool_options *options, int argc, char **argv);
 
 /* Prints the help; returns TOOL_OK. */

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/*
+ * `fprof query`: SQL over what was recorded, answered as a table, CSV or JSON. The daemon runs it;
+ * numbers among the parameters are handed on as numbers, all else as text.
+ */
+#include "answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SQL_BYTES_MAX (1024u * 1024u)
+#define LIMIT_MAX     1000000
+
+struct query {
+	const char *session, *sql;
+	long limit; /* 0: the daemon's */
+	bool csv;
+	char **params;
+	int param_count;
+};
+
+static int parse_limit(const char *text, long *ret_limit)
+{
+	char *end;
+
+	errno = 0;
+	*ret_limit = strtol(text, &end, 10);
+	if (errno || end == text || *end || *ret_limit < 1 || *ret_limit > LIMIT_MAX)
+		return tool_usage("--limit takes a number from 1 to %d, not '%s'", LIMIT_MAX, text);
+	return TOOL_OK;
+}
+
+/* 1: argv[*index] was an option; 0: it was not; -1: it was a wrong one, and that was said. */
+static int parse_option(struct query *q, int argc, char **argv, int *index)
+{
+	const char *argument = argv[*index], *limit = NULL;
+	int taken;
+
+	if (strcmp(argument, "--csv") == 0) {
+		q->csv = true;
+		return 1;
+	}
+	taken = tool_option(argc, argv, index, "--session", &q->session);
+	if (taken == 0)
+		taken = tool_option(argc, argv, index, "--limit", &limit);
+	if (taken < 0)
+		tool_usage("%s needs a value", argument);
+	else if (limit && parse_limit(limit, &q->limit) != TOOL_OK)
+		taken = -1;
+	return taken;
+}
+
+/* What follows the SQL are its parameters, whatever they look like. */
+static int parse(struct query *q, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && !q->sql; i++) {
+		const char *argument = argv[i];
+		int taken = parse_option(q, argc, argv, &i);
+
+		if (taken < 0)
+			return TOOL_USAGE;
+		if (taken > 0 || strcmp(argument, "--") == 0)
+			continue;
+		if (argument[0] == '-' && argument[1] == '-' && argument[2] != ' ')
+			return tool_usage("query does not know '%s'", argument);
+		q->sql = argument;
+	}
+	if (!q->sql)
+		return tool_usage("query takes SQL, or - to read it");
+	q->params = argv + i;
+	q->param_count = argc - i;
+	return q->session ? answer_check_session(q->session) : TOOL_OK;
+}
+
+static int read_input(char **ret_sql)
+{
+	char *text = malloc(SQL_BYTES_MAX + 1);
+	size_t bytes;
+
+	if (!text) {
+		tool_say("out of memory");
+		return TOOL_FAILED;
+	}
+	bytes = fread(text, 1, SQL_BYTES_MAX + 1, stdin);
+	if (ferror(stdin) || bytes > SQL_BYTES_MAX) {
+		tool_say(bytes > SQL_BYTES_MAX ? "the SQL is longer than 1 MiB"
+					       : "the SQL cannot be read");
+		free(text);
+		return TOOL_FAILED;
+	}
+	text[bytes] = '\0';
+	*ret_sql = text;
+	return TOOL_OK;
+}
+
+/* A number as it is written, true, false, null; else a text. */
+static json_t *param_of(const char *text)
+{
+	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+
+	if (value && !json_is_string(value) && !json_is_array(value) && !json_is_object(value))
+		return value;
+	json_decref(value);
+	return json_string(text);
+}
+
+static json_t *body_of(const struct query *q, const char *sql)
+{
+	json_t *params = json_array();
+	int i;
+
+	for (i = 0; i < q->param_count; i++)
+		json_array_append_new(params, param_of(q->params[i]));
+	return json_pack("{s:s, s:o}", "sql", sql, "params", params);
+}
+
+/* A value as text; what it needs is in buf or in the value. */
+static const char *text_of(const json_t *value, char *buf, size_t size)
+{
+	if (json_is_string(value))
+		return json_string_value(value);
+	if (json_is_integer(value))
+		snprintf(buf, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		snprintf(buf, size, "%.15g", json_real_value(value));
+	else
+		buf[0] = '\0';
+	return buf;
+}
+
+static void print_csv_field(const char *text, bool is_text)
+{
+	if (!is_text || (text[0] && !strpbrk(text, "\",\r\n"))) {
+		fputs(text, stdout);
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"')
+			putchar('"');
+		putchar(*text);
+	}
+	putchar('"');
+}
+
+static void print_csv_row(const json_t *row)
+{
+	const json_t *value;
+	char buf[64];
+	size_t i;
+
+	json_array_foreach(row, i, value)
+	{
+		if (i > 0)
+			putchar(',');
+		if (json_is_real(value)) {
+			snprintf(buf, sizeof(buf), "%.17g", json_real_value(value));
+			print_csv_field(buf, false);
+			continue;
+		}
+		print_csv_field(text_of(value, buf, sizeof(buf)), json_is_string(value));
+	}
+	fputs("\r\n", stdout);
+}
+
+static void print_csv(const json_t *columns, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	print_csv_row(columns);
+	json_array_foreach(rows, i, row)
+	{
+		print_csv_row(row);
+	}
+}
+
+/* Does any row have a text there? Then the column is aligned to the left. */
+static bool has_text(const json_t *rows, size_t column)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (json_is_string(json_array_get(row, column)))
+			return true;
+	}
+	return false;
+}
+
+static struct table *table_of(const json_t *columns, const json_t *rows)
+{
+	const char *heads[TABLE_COLUMNS_MAX + 1] = {NULL};
+	char *names[TABLE_COLUMNS_MAX] = {NULL};
+	size_t i, count = json_array_size(columns);
+	struct table *table = NULL;
+	bool ok = true;
+
+	for (i = 0; i < count && ok; i++) {
+		ok = asprintf(&names[i], "%s%s", has_text(rows, i) ? "<" : "",
+			      json_string_value(json_array_get(columns, i))) >= 0;
+		heads[i] = names[i];
+	}
+	if (ok)
+		table = table_new(heads);
+	for (i = 0; i < count; i++)
+		free(names[i]);
+	return table;
+}
+
+static int print_table(const json_t *columns, const json_t *rows)
+{
+	_cleanup_table_ struct table *table = table_of(columns, rows);
+	const json_t *row, *value;
+	size_t i, k;
+	char buf[64];
+
+	if (!table) {
+		tool_say("out of memory");
+		return TOOL_FAILED;
+	}
+	json_array_foreach(rows, i, row)
+	{
+		json_array_foreach(row, k, value)
+		{
+			table_cell(table,
+				   json_is_null(value) ? "-" : text_of(value, buf, sizeof(buf)));
+		}
+	}
+	table_print(table);
+	return TOOL_OK;
+}
+
+/* More columns than a table has: a line for each value. */
+static void print_lines(const json_t *columns, const json_t *rows)
+{
+	const json_t *row, *value;
+	size_t i, k;
+	char buf[64];
+
+	json_array_foreach(rows, i, row)
+	{
+		if (i > 0)
+			putchar('\n');
+		json_array_foreach(row, k, value)
+		{
+			const char *text =
+				json_is_null(value) ? "-" : text_of(value, buf, sizeof(buf));
+
+			printf("%s: ", json_string_value(json_array_get(columns, k)));
+			for (; *text; text++)
+				putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+			putchar('\n');
+		}
+	}
+}
+
+static int print(const struct tool_options *options, const struct query *q, const json_t *answer)
+{
+	const json_t *columns = json_object_get(answer, "columns");
+	const json_t *rows = json_object_get(answer, "rows");
+	bool cut = json_is_true(json_object_get(answer, "truncated"));
+	int r = TOOL_OK;
+
+	if (options->json)
+		r = answer_print(answer);
+	else if (q->csv)
+		print_csv(columns, rows);
+	else if (json_array_size(columns) <= TABLE_COLUMNS_MAX)
+		r = print_table(columns, rows);
+	else
+		print_lines(columns, rows);
+	if (cut)
+		tool_say("these are the first %zu rows; --limit takes more", json_array_size(rows));
+	if (fflush(stdout) != 0)
+		r = TOOL_FAILED;
+	return cut && q->csv ? TOOL_FAILED : r;
+}
+
+static int ask(const struct tool_options *options, const struct query *q, const char *sql,
+	       json_t **ret_answer)
+{
+	_cleanup_api_ struct api *api = NULL;
+	_cleanup_json_ json_t *body = body_of(q, sql);
+	char path[128], limit[32] = "";
+	long status = 0;
+	int r = api_new(options, &api);
+
+	if (r != TOOL_OK)
+		return r;
+	if (!body)
+		return tool_usage("SQL and parameters are texts in UTF-8");
+	if (q->limit)
+		snprintf(limit, sizeof(limit), "&limit=%ld", q->limit);
+	snprintf(path, sizeof(path), "/api/v1/query?format=json%s%s%.32s", limit,
+		 q->session ? "&session=" : "", q->session ? q->session : "");
+	r = api_send(api, "POST", path, body, ret_answer, &status);
+	if (r != TOOL_OK && status)
+		api_say_problem(path, *ret_answer, status);
+	return r;
+}
+
+int tool_query(const struct tool_options *options, int argc, char **argv)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *input = NULL;
+	struct query q = {0};
+	int r = parse(&q, argc, argv);
+
+	if (r == TOOL_OK && strcmp(q.sql, "-") == 0)
+		r = read_input(&input);
+	if (r == TOOL_OK)
+		r = ask(options, &q, input ? input : q.sql, &answer);
+	return r == TOOL_OK ? print(options, &q, answer) : r;
+}
