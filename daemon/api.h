@@ -104,6 +104,7 @@ void api_spikes(const struct api *api, const struct api_request *q, struct api_a
 void api_session_spikes(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_snapshot(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_query(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_verdicts(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* What held frames back: a word, the partition that it rests on, and the numbers compared. */
+#include "api.h"
+#include "api_range.h"
+#include "util.h"
+#include "verdict_range.h"
+
+#include <errno.h>
+
+static void json_parts(struct json *j, const int64_t *ns, const struct verdict_evidence *evidence)
+{
+	int part;
+
+	json_key(j, "parts");
+	json_array_begin(j);
+	for (part = 0; part < PARTS; part++) {
+		if (ns[part] == 0)
+			continue;
+		json_object_begin(j);
+		json_member_string(j, "part", verdict_part_names[part]);
+		json_member_int(j, "ns", ns[part]);
+		json_key(j, "evidence_ns");
+		json_object_begin(j);
+		json_member_int(j, "zone", evidence[part].zone_ns);
+		json_member_int(j, "kernel", evidence[part].kernel_ns);
+		json_member_int(j, "both", evidence[part].both_ns);
+		json_object_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_verdict_members(struct json *j, const struct verdict *v)
+{
+	json_member_uint(j, "frame", v->frame);
+	json_member_int(j, "wall_ns", v->wall_ns);
+	json_member_string(j, "bound_by", verdict_bound_names[v->bound]);
+	json_member_double(j, "confidence", v->confidence);
+	json_member_string(j, "sentence", v->sentence);
+	json_member_bool(j, "kernel", v->kernel);
+	json_parts(j, v->ns, v->evidence);
+	json_key(j, "compared");
+	json_object_begin(j);
+	api_json_ns(j, "gpu_busy_ns", v->gpu_busy_ns);
+	json_member_double(j, "gpu_saturated_from", VERDICT_GPU_SATURATED);
+	json_member_int(j, "usual_wall_ns", v->usual_ns);
+	json_member_double(j, "hitch_from", VERDICT_HITCH);
+	json_member_double(j, "slack_from", VERDICT_SLACK);
+	json_object_end(j);
+}
+
+static void json_sum(struct json *j, const verdicts_vec *verdicts)
+{
+	struct verdict_sum s;
+	int b;
+
+	verdict_sum(verdicts, &s);
+	json_member_uint(j, "frames_judged", s.frames);
+	json_member_int(j, "wall_ns", s.wall_ns);
+	json_member_string(j, "bound_by", verdict_bound_names[s.bound]);
+	json_member_double(j, "confidence", s.confidence);
+	json_member_string(j, "sentence", s.sentence);
+	json_parts(j, s.ns, s.evidence);
+	json_key(j, "bounds");
+	json_array_begin(j);
+	for (b = 0; b < BOUNDS; b++) {
+		if (s.bound_frames[b] == 0)
+			continue;
+		json_object_begin(j);
+		json_member_string(j, "bound_by", verdict_bound_names[b]);
+		json_member_uint(j, "frames", s.bound_frames[b]);
+		json_member_int(j, "wall_ns", s.bound_ns[b]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void verdicts_free(verdicts_vec *verdicts)
+{
+	VEC_FREE(verdicts);
+}
+
+void api_verdicts(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	__attribute__((cleanup(verdicts_free))) verdicts_vec verdicts = {0};
+	_cleanup_range_ struct api_range r = {0};
+	struct json *j = &a->body;
+	size_t i;
+	int rc;
+
+	if (!api_range_open(api, q, a, &r))
+		return;
+	if (r.aggregate) {
+		api_fail_aggregate(a);
+		return;
+	}
+	rc = verdict_range(r.reader.history, &r.range, r.query.stream, &verdicts);
+	if (rc < 0) {
+		api_fail_range(a, rc);
+		return;
+	}
+	json_object_begin(j);
+	json_member_uint(j, "session", r.session.row.id);
+	json_sum(j, &verdicts);
+	json_key(j, "frames");
+	json_array_begin(j);
+	for (i = 0; i < verdicts.count; i++) {
+		json_object_begin(j);
+		json_verdict_members(j, &verdicts.at[i]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+	a->keeps = r.session.update.state != SESSION_LIVE;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What the scheduler did with a thread, as the history has it. */
+#ifndef FPROF_DAEMON_HISTORY_SCHED_H
+#define FPROF_DAEMON_HISTORY_SCHED_H
+
+#include "history.h"
+#include "sched_log.h"
+
+typedef VEC(struct sched_interval) sched_intervals_vec;
+
+/*
+ * The intervals of thread tid (the game's) that touch [t0, t1) in ticks, clipped to it, in order,
+ * without holes: what is not known is SCHED_STATE_UNKNOWN. Nothing at all is known: none. 0 or
+ * -errno.
+ */
+int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
+		  sched_intervals_vec *ret_intervals);
+
+#endif

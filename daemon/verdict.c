@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The partition walks along two sorted lists, what the scheduler did and the wait zones, and cuts
+ * at every change of either. Points are turned into ns, never lengths, so the parts add up exactly.
+ *
+ * The order of the questions matters. Is the GPU saturated? Then it is the ceiling, however the CPU
+ * passed its time. Else: had the frame slack, a wait for the limiter or the display, and was about
+ * as long as usual? Then it was paced. Else the largest part held it.
+ */
+#include "verdict.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const verdict_part_names[PARTS] = {"cpu",	  "spin",  "runnable", "gpu",
+					       "present", "cap",   "lock",     "io",
+					       "memory",  "other", "unknown"};
+const char *const verdict_bound_names[BOUNDS] = {"unknown",   "gpu",  "display", "cap",	  "cpu",
+						 "scheduler", "lock", "io",	 "memory"};
+
+/* ---- the partition ---- */
+
+static enum verdict_part of_zone(enum fprof_marker_kind kind)
+{
+	return kind == FPROF_MARKER_WAIT_GPU	   ? PART_GPU
+	       : kind == FPROF_MARKER_WAIT_PRESENT ? PART_PRESENT
+						   : PART_CAP;
+}
+
+static enum verdict_part of_reason(enum wait_reason reason)
+{
+	static const enum verdict_part parts[WAIT_REASONS] = {
+		[WAIT_OTHER] = PART_OTHER,   [WAIT_LOCK] = PART_LOCK,  [WAIT_SLEEP] = PART_CAP,
+		[WAIT_READ] = PART_IO,	     [WAIT_WRITE] = PART_IO,   [WAIT_DISK] = PART_IO,
+		[WAIT_MEMORY] = PART_MEMORY, [WAIT_POLL] = PART_OTHER, [WAIT_SOCKET] = PART_IO,
+		[WAIT_GPU] = PART_GPU};
+
+	return parts[reason];
+}
+
+enum evidence { BY_ZONE, BY_KERNEL, BY_BOTH };
+
+/* One stretch in which nothing changes. sched NULL: the kernel was not asked. */
+static enum verdict_part classify(const struct sched_interval *sched,
+				  const struct wait_segment *wait, enum evidence *ret_evidence)
+{
+	bool known = sched && sched->state != SCHED_STATE_UNKNOWN;
+
+	*ret_evidence = known && wait ? BY_BOTH : known ? BY_KERNEL : BY_ZONE;
+	if (!known)
+		return wait ? of_zone(wait->kind) : sched ? PART_UNKNOWN : PART_CPU;
+	switch (sched->state) {
+	case SCHED_STATE_RUNNING:
+		return wait ? PART_SPIN : PART_CPU;
+	case SCHED_STATE_RUNNABLE:
+		*ret_evidence = BY_KERNEL;
+		return PART_RUNNABLE;
+	case SCHED_STATE_BLOCKED:
+		return wait ? of_zone(wait->kind) : of_reason(sched->reason);
+	default:
+		return PART_UNKNOWN;
+	}
+}
+
+static void add(struct verdict *v, enum verdict_part part, enum evidence evidence, int64_t ns)
+{
+	struct verdict_evidence *e = &v->evidence[part];
+
+	v->ns[part] += ns;
+	*(evidence == BY_ZONE	  ? &e->zone_ns
+	  : evidence == BY_KERNEL ? &e->kernel_ns
+				  : &e->both_ns) += ns;
+}
+
+void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
+		       const sched_intervals_vec *sched, const wait_segments_vec *waits)
+{
+	size_t si = 0, wi = 0;
+	int64_t t = t0, next, from_ns = range_ns(range, t0), to_ns;
+	enum evidence evidence;
+	enum verdict_part part;
+
+	v->wall_ns = range_ns(range, t1) - from_ns;
+	while (t < t1) {
+		const struct sched_interval *s;
+		const struct wait_segment *w;
+
+		while (si < sched->count && sched->at[si].t1 <= t)
+			si++;
+		while (wi < waits->count && waits->at[wi].t1 <= t)
+			wi++;
+		s = si < sched->count && sched->at[si].t0 <= t ? &sched->at[si] : NULL;
+		w = wi < waits->count && waits->at[wi].t0 <= t ? &waits->at[wi] : NULL;
+		next = t1;
+		if (si < sched->count)
+			next = MIN(next, s ? s->t1 : sched->at[si].t0);
+		if (wi < waits->count)
+			next = MIN(next, w ? w->t1 : waits->at[wi].t0);
+		part = classify(s, w, &evidence);
+		to_ns = range_ns(range, next);
+		add(v, part, evidence, to_ns - from_ns);
+		from_ns = to_ns;
+		t = next;
+	}
+	v->kernel = sched->count > 0 && v->ns[PART_UNKNOWN] * 20 <= v->wall_ns;
+}
+
+/* ---- the word ---- */
+
+static double ms(int64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static double share(const struct verdict *v, int64_t ns)
+{
+	return v->wall_ns > 0 ? (double)ns / (double)v->wall_ns : 0.0;
+}
+
+static void say(struct verdict *v, enum verdict_bound bound, double confidence, const char *format,
+		...) __attribute__((format(printf, 4, 5)));
+
+static void say(struct verdict *v, enum verdict_bound bound, double confidence, const char *format,
+		...)
+{
+	va_list args;
+
+	v->bound = bound;
+	v->confidence = confidence < 0.0 ? 0.0 : confidence > 1.0 ? 1.0 : confidence;
+	va_start(args, format);
+	vsnprintf(v->sentence, sizeof(v->sentence), format, args);
+	va_end(args);
+}
+
+/* What each word rests on when a frame was held by its largest part. */
+static int64_t held_by(const struct verdict *v, enum verdict_bound bound)
+{
+	switch (bound) {
+	case BOUND_GPU:
+		return v->ns[PART_GPU];
+	case BOUND_DISPLAY:
+		return v->ns[PART_PRESENT];
+	case BOUND_CAP:
+		return v->ns[PART_CAP];
+	case BOUND_CPU:
+		return v->ns[PART_CPU];
+	case BOUND_SCHEDULER:
+		return v->ns[PART_RUNNABLE];
+	case BOUND_LOCK:
+		return v->ns[PART_LOCK];
+	case BOUND_IO:
+		return v->ns[PART_IO];
+	case BOUND_MEMORY:
+		return v->ns[PART_MEMORY];
+	default:
+		return v->ns[PART_UNKNOWN] + v->ns[PART_OTHER];
+	}
+}
+
+static enum verdict_bound largest(const struct verdict *v, enum verdict_bound except)
+{
+	enum verdict_bound best = BOUND_UNKNOWN, b;
+
+	for (b = BOUND_GPU; b < BOUNDS; b++)
+		if (b != except && held_by(v, b) > held_by(v, best))
+			best = b;
+	return best;
+}
+
+static const char *words_of(enum verdict_bound bound)
+{
+	static const char *const words[BOUNDS] = {
+		"nothing that is recorded says what it waited for",
+		"the frame's thread waited for the GPU",
+		"the frame's thread waited for the present",
+		"the frame's thread slept, as a frame limiter does",
+		"the frame's thread was computing",
+		"the frame's thread could have run and did not get a CPU",
+		"the frame's thread waited for a lock",
+		"the frame's thread waited for input or output",
+		"the frame's thread waited for memory"};
+
+	return words[bound];
+}
+
+/* Sure, as far as the part stands out; less so when it is there by elimination only. */
+static double sureness(const struct verdict *v, enum verdict_bound bound)
+{
+	double most = share(v, held_by(v, bound)), second = share(v, held_by(v, largest(v, bound)));
+	double sure = 0.5 + (most - second) / 2;
+
+	return v->kernel || bound == BOUND_GPU || bound == BOUND_DISPLAY || bound == BOUND_CAP
+		       ? sure
+		       : sure * 0.6;
+}
+
+static void judge_largest(struct verdict *v)
+{
+	enum verdict_bound bound = largest(v, BOUNDS);
+	int64_t ns = held_by(v, bound);
+	const char *how = v->kernel || bound != BOUND_CPU ? "" : ", by elimination";
+
+	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sureness(v, bound),
+	    "%s for %.2f of %.2f ms (%.0f%%)%s.", words_of(bound), ms(ns), ms(v->wall_ns),
+	    100 * share(v, ns), how);
+}
+
+/* A limiter and a display pace a frame by what they make it wait. A driver's block inside the
+ * present may be either's, or the GPU's, which was ruled out before. */
+static bool judge_paced(struct verdict *v)
+{
+	int64_t slack = v->ns[PART_CAP] + v->ns[PART_PRESENT];
+	bool cap = v->ns[PART_CAP] >= v->ns[PART_PRESENT];
+	bool usual = v->usual_ns <= 0 || (double)v->wall_ns <= VERDICT_HITCH * (double)v->usual_ns;
+
+	if (share(v, slack) < VERDICT_SLACK || !usual)
+		return false;
+	say(v, cap ? BOUND_CAP : BOUND_DISPLAY, MIN(1.0, 0.6 + 2 * share(v, slack)),
+	    "It was done after %.2f ms and waited %.2f ms for the %s; the frame took %.2f ms, as "
+	    "usual (%.2f ms).",
+	    ms(v->wall_ns - slack), ms(slack), cap ? "frame limiter" : "display", ms(v->wall_ns),
+	    ms(v->usual_ns > 0 ? v->usual_ns : v->wall_ns));
+	return true;
+}
+
+void verdict_judge(struct verdict *v)
+{
+	double busy = v->gpu_busy_ns == NS_UNKNOWN ? 0.0 : share(v, v->gpu_busy_ns);
+
+	if (v->wall_ns <= 0)
+		say(v, BOUND_UNKNOWN, 0.0, "The frame took no time.");
+	else if (busy >= VERDICT_GPU_SATURATED)
+		say(v, BOUND_GPU, MIN(1.0, busy),
+		    "The GPU was busy for %.2f of %.2f ms (%.0f%%, saturated from %.0f%% on).",
+		    ms(v->gpu_busy_ns), ms(v->wall_ns), 100 * busy, 100 * VERDICT_GPU_SATURATED);
+	else if (share(v, v->ns[PART_UNKNOWN]) > 0.5)
+		judge_largest(v);
+	else if (!judge_paced(v))
+		judge_largest(v);
+}

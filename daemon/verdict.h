@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What held a frame back: the partition of its wall time on the marking thread, exact to the
+ * nanosecond, and a word for what it was bound by, with the numbers that led to it. Pure.
+ *
+ * Where the kernel was asked, its state of the thread decides between running and waiting, and the
+ * innermost wait zone says what a wait was for; without it a wait zone is a wait, and all else cpu
+ * by elimination.
+ */
+#ifndef FPROF_DAEMON_VERDICT_H
+#define FPROF_DAEMON_VERDICT_H
+
+#include "history_sched.h"
+#include "range.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum verdict_part {
+	PART_CPU = 0,  /* running, outside of wait zones */
+	PART_SPIN,     /* running inside a wait zone: it waits actively */
+	PART_RUNNABLE, /* could run and did not */
+	PART_GPU,      /* waits for the GPU */
+	PART_PRESENT,  /* waits in the present, or for an image */
+	PART_CAP,      /* sleeps, as a frame limiter does */
+	PART_LOCK,
+	PART_IO, /* reads, writes, disk, sockets */
+	PART_MEMORY,
+	PART_OTHER,   /* waits for something else: poll, unknown calls */
+	PART_UNKNOWN, /* nobody can say */
+	PARTS
+};
+extern const char *const verdict_part_names[PARTS];
+
+enum verdict_bound {
+	BOUND_UNKNOWN = 0,
+	BOUND_GPU,
+	BOUND_DISPLAY,
+	BOUND_CAP,
+	BOUND_CPU,
+	BOUND_SCHEDULER,
+	BOUND_LOCK,
+	BOUND_IO,
+	BOUND_MEMORY,
+	BOUNDS
+};
+extern const char *const verdict_bound_names[BOUNDS];
+
+/* A stretch of the marking thread inside a wait zone; the innermost one counts. */
+struct wait_segment {
+	int64_t t0, t1;		     /* ticks */
+	enum fprof_marker_kind kind; /* FPROF_MARKER_WAIT_* */
+};
+typedef VEC(struct wait_segment) wait_segments_vec;
+
+struct verdict_evidence {
+	int64_t zone_ns, kernel_ns, both_ns; /* add up to the part's ns */
+};
+
+struct verdict {
+	uint64_t frame;
+	int64_t wall_ns;
+	int64_t ns[PARTS]; /* add up to wall_ns */
+	struct verdict_evidence evidence[PARTS];
+	bool kernel;	     /* the kernel was asked about (nearly) all of it */
+	int64_t gpu_busy_ns; /* NS_UNKNOWN: not known */
+	int64_t usual_ns;    /* the median wall time of the frames around */
+	enum verdict_bound bound;
+	double confidence; /* 0..1 */
+	char sentence[256];
+};
+
+/* GPU busy for so much of the frame: it is the ceiling, whatever the CPU waited for. */
+#define VERDICT_GPU_SATURATED 0.90
+/* So much of the frame, spent waiting for a limiter or the display, is slack: nothing held it. */
+#define VERDICT_SLACK 0.03
+/* A frame that is so much longer than usual was held by something, slack or not. */
+#define VERDICT_HITCH 1.5
+
+/* Sums the parts of the frame [t0, t1): sched and waits are sorted and may reach beyond it. */
+void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
+		       const sched_intervals_vec *sched, const wait_segments_vec *waits);
+/* Chooses the word: v has wall_ns, parts, gpu_busy_ns and usual_ns. */
+void verdict_judge(struct verdict *v);
+
+#endif

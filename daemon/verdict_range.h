@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts over the frames of a range, and over all of them together. */
+#ifndef FPROF_DAEMON_VERDICT_RANGE_H
+#define FPROF_DAEMON_VERDICT_RANGE_H
+
+#include "verdict.h"
+
+typedef VEC(struct verdict) verdicts_vec;
+/* One a frame of range->frames, in order; stream: the range's (NULL: main). 0 or -errno. */
+int verdict_range(struct history *h, const struct range *range, const char *stream,
+		  verdicts_vec *ret_verdicts);
+
+struct verdict_sum {
+	uint64_t frames;
+	int64_t wall_ns, ns[PARTS];
+	struct verdict_evidence evidence[PARTS];
+	uint64_t bound_frames[BOUNDS];
+	int64_t bound_ns[BOUNDS]; /* wall time of those frames */
+	enum verdict_bound bound; /* with the most wall time */
+	double confidence;
+	char sentence[256];
+};
+/* verdicts may be empty. */
+void verdict_sum(const verdicts_vec *verdicts, struct verdict_sum *ret_sum);
+
+#endif
