@@ -34,6 +34,8 @@ static const struct tool_command commands[] = {
 	{"detail", tool_detail, false},
 	{"dashboard", tool_dashboard, false},
 	{"snapshot", tool_snapshot, false},
+	{"trigger", tool_trigger, false},
+	{"spikes", tool_spikes, false},
 	{"check", tool_check, false},
 	{"export", tool_export, false},
 	{"save", tool_save, false},
@@ -73,6 +75,11 @@ static const char help_text[] =
 	"  fprof dashboard [--open]               the page's address\n"
 	"  fprof snapshot NAME [--session S] [--seconds N | --from N --to N]\n"
 	"                                         keep the last seconds to compare with\n"
+	"  fprof trigger [SESSION] [clear | --list FILE | --frame-ms MS [--times-median N]\n"
+	"                [--floor-ms MS] [--before N] [--after N] [--keep N] [--freeze]]\n"
+	"                                         what makes a frame a spike; --frame-ms 33 is the "
+	"usual\n"
+	"  fprof spikes [SESSION]                 what was kept because a trigger fired\n"
 	"  fprof check CONDITION... [--session S [--from N --to N | --last N] | --runs A,B,...]\n"
 	"              [--stream NAME] [--allow-loss]\n"
 	"                                         the regression gate: 'frame.p99<=16.7', or "

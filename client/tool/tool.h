@@ -40,6 +40,8 @@ int tool_clear(const struct tool_options *options, int argc, char **argv);
 int tool_detail(const struct tool_options *options, int argc, char **argv);
 int tool_dashboard(const struct tool_options *options, int argc, char **argv);
 int tool_snapshot(const struct tool_options *options, int argc, char **argv);
+int tool_trigger(const struct tool_options *options, int argc, char **argv);
+int tool_spikes(const struct tool_options *options, int argc, char **argv);
 int tool_check(const struct tool_options *options, int argc, char **argv);
 int tool_export(const struct tool_options *options, int argc, char **argv);
 int tool_save(const struct tool_options *options, int argc, char **argv);
