@@ -103,7 +103,8 @@ static void json_end(struct json *j, const struct session_update_row *u)
 {
 	bool recording = u->state == SESSION_LIVE && !u->fault;
 
-	json_member_string(j, "recording_state", recording ? "recording" : "stopped");
+	json_member_string(j, "recording_state",
+			   recording ? api_record_name(u->record_in_force) : "stopped");
 	json_member_string(j, "fault", u->fault);
 	json_member_string(j, "end_reason", u->end_reason);
 	json_key(j, "end_ns");
