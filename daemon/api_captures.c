@@ -103,12 +103,11 @@ static bool take_texts(const struct body *body, const char **ret_name, const cha
 	       take_text(body, "note", 0, NOTE_BYTES_MAX, ret_note, a);
 }
 
-static void json_capture(struct json *j, const struct capture *c)
+static void json_members(struct json *j, const struct capture *c)
 {
 	char file[64];
 
 	snprintf(file, sizeof(file), "/api/v1/captures/%" PRIu64 "/file", c->session);
-	json_object_begin(j);
 	json_member_uint(j, "id", c->session);
 	json_member_string(j, "kind", api_kind_name((int)c->kind));
 	json_member_string(j, "name", c->name);
@@ -126,6 +125,12 @@ static void json_capture(struct json *j, const struct capture *c)
 	json_member_uint(j, "bytes", c->bytes);
 	json_member_bool(j, "aggregate", c->aggregate);
 	json_member_string(j, "file", file);
+}
+
+static void json_capture(struct json *j, const struct capture *c)
+{
+	json_object_begin(j);
+	json_members(j, c);
 	json_object_end(j);
 }
 
@@ -217,9 +222,17 @@ void api_captures(const struct api *api, const struct api_request *q, struct api
 void api_capture(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	__attribute__((cleanup(capture_deinit))) struct capture c = {0};
+	_cleanup_free_ char *sources = NULL;
 
-	if (find(api, q, a, &c))
-		json_capture(&a->body, &c);
+	if (!find(api, q, a, &c))
+		return;
+	/* A damaged file's are not known. */
+	(void)captures_sources(api->context->captures, &c, &sources);
+	json_object_begin(&a->body);
+	json_members(&a->body, &c);
+	json_key(&a->body, "sources");
+	json_raw(&a->body, sources);
+	json_object_end(&a->body);
 }
 
 /* Which frames are meant. */

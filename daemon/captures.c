@@ -69,8 +69,14 @@ int captures_new(const struct config *config, struct store *store, struct captur
 	snprintf(c->directory, sizeof(c->directory), "%s/captures", c->state_dir);
 	snprintf(c->db_path, sizeof(c->db_path), "%s/fprofd.db", c->state_dir);
 	pthread_mutex_init(&c->lock, NULL);
+	captures_recover(c);
 	*ret_captures = c;
 	return 0;
+}
+
+void captures_set_status(struct captures *captures, struct status *status)
+{
+	captures->status = status;
 }
 
 void captures_free(struct captures *captures)

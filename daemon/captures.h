@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "history.h"
+#include "status.h"
 #include "store.h"
 
 #include <stdint.h>
@@ -44,6 +45,8 @@ void captures_vec_free(captures_vec *captures);
 
 int captures_new(const struct config *config, struct store *store, struct captures **ret_captures);
 void captures_free(struct captures *captures); /* NULL is fine */
+/* Whose sources' states are saved with what is recorded here; before any other thread. */
+void captures_set_status(struct captures *captures, struct status *status);
 
 /* Newest first, of uid (HISTORY_ANY_UID: all). */
 int captures_list(struct captures *captures, uint32_t uid, captures_vec *ret_captures);
@@ -53,6 +56,8 @@ int captures_find(struct captures *captures, uint64_t session, uint32_t uid,
 /* name, note: NULL leaves it as it is. */
 int captures_edit(struct captures *captures, uint64_t session, const char *name, const char *note);
 int captures_delete(struct captures *captures, uint64_t session);
+/* The states of the sources when it was saved, a JSON array, free() it; NULL: none are known. */
+int captures_sources(struct captures *captures, const struct capture *capture, char **ret_json);
 /* What all together may take. */
 uint64_t captures_limit_bytes(const struct captures *captures);
 /* A capture's file to be given out, at its start, with the name and note that it has by now: an fd

@@ -33,6 +33,7 @@ struct captures {
 	struct store *store;
 	char state_dir[DB_PATH_MAX - 64], directory[DB_PATH_MAX - 48], db_path[DB_PATH_MAX - 48];
 	uint64_t limit_bytes;
+	struct status *status; /* NULL: not known */
 
 	pthread_mutex_t lock; /* of all that follows */
 	sqlite3 *db;	      /* fprofd.db; NULL: to be opened */
@@ -53,7 +54,12 @@ int captures_enter(struct captures *captures, const struct capture *capture);
 /* Writes what a capture says of itself into its file: keys of meta that begin with "capture.".
  * end_ticks: nothing after it is shown; INT64_MAX: no bound. */
 int captures_write_meta(sqlite3 *db, const struct capture *capture, int64_t end_ticks);
+/* What the sources' states are now, or were when the capture at path was saved ("": a recording is
+ * saved). */
+int captures_write_sources(struct captures *captures, sqlite3 *db, const char *path);
 uint64_t captures_now_utc_ns(void);
+/* At the start: what an earlier daemon left. */
+void captures_recover(struct captures *captures);
 /* The name of a capture's file. */
 void captures_file_name(uint64_t session, char *name, size_t size);
 /* Lists a file that is in its place, or removes it. */

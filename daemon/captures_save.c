@@ -216,7 +216,9 @@ static int fill(struct saving *s, uint32_t uid)
 	s->capture.first_frame = s->copy.first;
 	s->capture.last_frame = s->copy.first ? s->copy.last : 0;
 	r = sql_exec(db, "BEGIN");
-	return r < 0 ? r : captures_write_meta(db, &s->capture, s->end_ticks);
+	if (r == 0)
+		r = captures_write_meta(db, &s->capture, s->end_ticks);
+	return r == 0 ? captures_write_sources(s->captures, db, path) : r;
 }
 
 int captures_enter_or_remove(struct captures *c, struct capture *capture)

@@ -127,7 +127,7 @@ static int read_number(sqlite3 *db, const char *key, int64_t *ret)
 static int read_meta(sqlite3 *db, struct upload *u)
 {
 	int64_t aggregate = 0, created = 0;
-	int64_t valid = 0;
+	int64_t valid = 0, sources = 1;
 	int r = read_text(db, "capture.name", &u->own_name);
 
 	if (r == 0)
@@ -140,6 +140,12 @@ static int read_meta(sqlite3 *db, struct upload *u)
 			    "WHERE key = 'capture.reason' AND typeof(value) = 'text'",
 			    &valid);
 	if (r >= 0)
+		r = sql_int(db,
+			    "SELECT is_text(value) AND json_valid(value) AND json_type(value) = "
+			    "'array' AND length(value) <= 65536 FROM source.meta "
+			    "WHERE key = 'capture.sources'",
+			    &sources);
+	if (r >= 0)
 		r = read_number(db, "capture.aggregate", &aggregate);
 	if (r == 0)
 		r = read_number(db, "capture.created_utc_ns", &created);
@@ -147,6 +153,8 @@ static int read_meta(sqlite3 *db, struct upload *u)
 		r = read_number(db, "capture.end_ticks", &u->end_ticks);
 	if (r < 0)
 		return r;
+	if (!sources)
+		return -EBADMSG;
 	u->capture.note = u->own_note;
 	u->capture.reason_json = valid ? u->own_reason : NULL;
 	u->capture.aggregate = aggregate == 1;
@@ -243,6 +251,8 @@ static int make_own(struct upload *u, const char *path)
 	r = sql_exec(db, "BEGIN");
 	if (r == 0)
 		r = captures_write_meta(db, &u->capture, u->end_ticks);
+	if (r == 0)
+		r = captures_write_sources(u->captures, db, path);
 	if (r == 0)
 		r = capture_file_finish(u->file, u->capture.file);
 	return r == 0 ? captures_enter_or_remove(u->captures, &u->capture) : r;

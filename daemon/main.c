@@ -352,6 +352,8 @@ static int start(struct app *app)
 	if (r == 0)
 		r = captures_new(&app->config, app->store, &app->captures);
 	if (r == 0)
+		captures_set_status(app->captures, app->status);
+	if (r == 0)
 		r = drain_new(&app->config, app->store, &app->drain);
 	if (r == 0)
 		r = start_spikes(app);
