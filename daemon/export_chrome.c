@@ -209,9 +209,16 @@ static void put_thread(struct chrome *c, size_t index)
 
 	p += sprintf(p,
 		     ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%u,\"name\":\"thread_name\",\"args\":{"
-		     "\"tid\":%d,\"kind\":\"%s\"",
-		     pid, t->track, t->tid, kinds[MIN((unsigned)t->kind, 2u)]);
+		     "\"kind\":\"%s\",\"track\":[%d,%lld,",
+		     pid, t->track, kinds[MIN((unsigned)t->kind, 2u)], t->tid,
+		     (long long)ns_of(c, t->begin_ticks));
+	if (t->end_ticks == INT64_MAX)
+		p = stpcpy(p, "null");
+	else
+		p = export_put_int(p, ns_of(c, t->end_ticks));
+	p += sprintf(p, ",%u],\"ns_per_tick\":", t->valid_bits);
 	export_advance(c->out, p);
+	export_double(c->out, t->ns_per_tick);
 	if (t->name) {
 		export_text(c->out, ",\"name\":");
 		export_string(c->out, t->name);

@@ -340,25 +340,30 @@ int import_marker(struct import_writer *w, uint8_t kind, const char *name, const
 
 /* ---- Tracks and lanes ---------------------------------------------------------------------- */
 
-int import_track(struct import_writer *w, enum track_kind kind, int32_t tid, const char *name,
-		 uint32_t *ret_track)
+int import_track_row(struct import_writer *w, const struct track_row *row, uint32_t *ret_track)
 {
-	struct track_row row = {.session = w->session,
-				.track = w->tracks + 1,
-				.kind = kind,
-				.tid = tid,
-				.name = copy_or_null(name),
-				.end_ticks = INT64_MAX,
-				.ns_per_tick = 1};
+	struct track_row copy = *row;
 
-	if ((name && !row.name) || VEC_PUSH(&w->batch->tracks, row) < 0) {
-		free(row.name);
+	copy.session = w->session;
+	copy.track = w->tracks + 1;
+	copy.name = copy_or_null(row->name);
+	if ((row->name && !copy.name) || VEC_PUSH(&w->batch->tracks, copy) < 0) {
+		free(copy.name);
 		return -ENOMEM;
 	}
-	if (kind != TRACK_GPU_QUEUE)
+	if (copy.kind != TRACK_GPU_QUEUE)
 		w->threads++;
 	*ret_track = ++w->tracks;
 	return 0;
+}
+
+int import_track(struct import_writer *w, enum track_kind kind, int32_t tid, const char *name,
+		 uint32_t *ret_track)
+{
+	struct track_row row = {.kind = kind, .tid = tid, .end_ticks = INT64_MAX, .ns_per_tick = 1};
+
+	row.name = (char *)(uintptr_t)name;
+	return import_track_row(w, &row, ret_track);
 }
 
 int import_main(struct import_writer *w, uint32_t track)

@@ -101,6 +101,8 @@ int import_marker_row(struct import_writer *w, const struct marker_row *row, uin
 /* A new track; its id counts from 1. The first is the main stream's unless import_main says. */
 int import_track(struct import_writer *w, enum track_kind kind, int32_t tid, const char *name,
 		 uint32_t *ret_track);
+/* The same with all that a track has; the name is copied. */
+int import_track_row(struct import_writer *w, const struct track_row *row, uint32_t *ret_track);
 int import_main(struct import_writer *w, uint32_t track); /* the track of the main stream */
 
 /*

@@ -24,6 +24,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ARGS_MAX    (64u * 1024u) /* bytes of an event's args that are looked at */
 #define NOTE_MAX    16384u
@@ -204,7 +205,10 @@ static int add_process(struct chrome *c, uint32_t pid)
 /* The thread's number, from 1. 0: there are too many; -errno. */
 static int64_t thread_of(struct chrome *c, uint32_t pid, uint32_t tid)
 {
-	struct chrome_thread thread = {.pid = pid, .tid = tid, .order = INT64_MAX};
+	struct chrome_thread thread = {.pid = pid,
+				       .tid = tid,
+				       .row = {.end_ticks = INT64_MAX, .ns_per_tick = 1},
+				       .order = INT64_MAX};
 	uint32_t at;
 	int r = grow_threads(c);
 
@@ -335,10 +339,24 @@ static size_t parse_array(struct member *m, uint64_t *ret, size_t size)
 
 struct metadata {
 	uint32_t name; /* a string, 0: none */
-	int64_t order, tid;
-	enum track_kind kind;
-	bool has_order, has_tid, has_kind;
+	int64_t order;
+	struct track_row row;
+	bool has_order, has_row;
 };
+
+/* [tid, begin_ns, end_ns or null, valid_bits] */
+static bool track_array(struct member *m, struct track_row *row)
+{
+	uint64_t v[5];
+
+	if (parse_array(m, v, ARRAY_SIZE(v)) != 4)
+		return false;
+	row->tid = (int32_t)v[0];
+	row->begin_ticks = (int64_t)v[1];
+	row->end_ticks = (int64_t)v[2] == NS_UNKNOWN ? INT64_MAX : (int64_t)v[2];
+	row->valid_bits = (uint32_t)v[3];
+	return true;
+}
 
 static int metadata_member(struct member *m)
 {
@@ -352,14 +370,15 @@ static int metadata_member(struct member *m)
 	} else if (TRACE_JSON_IS(&m->key, "sort_index")) {
 		d->order = parse_int(&m->value);
 		d->has_order = true;
-	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "tid")) {
-		d->tid = parse_int(&m->value);
-		d->has_tid = d->tid >= INT32_MIN && d->tid <= INT32_MAX;
 	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "kind")) {
-		d->kind = trace_json_is(&m->value, "fiber", 5)	     ? TRACK_FIBER
-			  : trace_json_is(&m->value, "gpu queue", 9) ? TRACK_GPU_QUEUE
-								     : TRACK_THREAD;
-		d->has_kind = true;
+		d->row.kind = trace_json_is(&m->value, "fiber", 5)	 ? TRACK_FIBER
+			      : trace_json_is(&m->value, "gpu queue", 9) ? TRACK_GPU_QUEUE
+									 : TRACK_THREAD;
+	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "ns_per_tick")) {
+		parse_number(&m->value, &(int64_t){0}, &d->row.ns_per_tick);
+	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "track") &&
+		   m->value.kind == TRACE_JSON_ARRAY) {
+		d->has_row = track_array(m, &d->row);
 	}
 	return 0;
 }
@@ -379,10 +398,8 @@ static void name_thread(struct chrome_thread *thread, const struct metadata *d)
 {
 	if (d->name)
 		thread->name = d->name;
-	if (d->has_tid)
-		thread->real_tid = (int32_t)d->tid;
-	if (d->has_kind) {
-		thread->kind = d->kind;
+	if (d->has_row) {
+		thread->row = d->row;
 		thread->used = true; /* ours are kept though nothing happened on them */
 	}
 }
@@ -392,7 +409,7 @@ static int put_metadata(struct reader *r)
 	const char *what = import_strings_at(&r->c->strings, r->e.name);
 	bool thread_name = !strcmp(what, "thread_name"), process = !strcmp(what, "process_name");
 	bool order = !strcmp(what, "thread_sort_index");
-	struct metadata d = {0};
+	struct metadata d = {.row = {.end_ticks = INT64_MAX, .ns_per_tick = 1}};
 	int64_t thread;
 	int result = 0;
 
@@ -1221,6 +1238,7 @@ static int read_file(struct reader *r)
 {
 	struct chrome *c = r->c;
 	struct trace_json_token t;
+	struct stat st;
 	int result;
 
 	trace_json_skip_bom(&c->json);
@@ -1238,7 +1256,7 @@ static int read_file(struct reader *r)
 		result = import_chrome_fail(c, -EBADMSG, "byte %llu: an event, '{', was expected",
 					    (unsigned long long)trace_json_offset(&c->json));
 	c->report->events = c->events;
-	c->report->bytes = trace_json_offset(&c->json);
+	c->report->bytes = fstat(c->order->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 	return result;
 }
 

@@ -62,9 +62,8 @@ struct chrome_thread {
 	uint32_t pid, tid, name; /* strings; name 0: none given */
 	bool begins, completes;	 /* has such events */
 	bool used;		 /* has anything to show */
-	enum track_kind kind;	 /* as our own export says */
-	int32_t real_tid;
-	int64_t order; /* thread_sort_index */
+	struct track_row row;	 /* as our own export says: all but name and numbers */
+	int64_t order;		 /* thread_sort_index */
 };
 
 struct chrome_process {

@@ -72,15 +72,16 @@ static int add_track(struct chrome_session *s, uint32_t thread, uint32_t *ret_tr
 {
 	const struct chrome_thread *t = &s->c->threads.at[thread];
 	char name[2 * IMPORT_NAME_MAX + 8], key[48];
-	int32_t tid = t->real_tid;
+	struct track_row row = t->row;
 	int r;
 
 	if (!s->c->own) {
 		long long v = strtoll(text_of(s, t->tid), NULL, 10);
 
-		tid = v > 0 && v <= INT32_MAX ? (int32_t)v : 0;
+		row.tid = v > 0 && v <= INT32_MAX ? (int32_t)v : 0;
 	}
-	r = import_track(s->w, t->kind, tid, track_name(s, t, name, sizeof(name)), ret_track);
+	row.name = (char *)(uintptr_t)track_name(s, t, name, sizeof(name));
+	r = import_track_row(s->w, &row, ret_track);
 	if (r < 0 || s->c->own)
 		return r;
 	snprintf(key, sizeof(key), "import.process.%u", *ret_track);
