@@ -345,6 +345,8 @@ static void measure_sums(const struct zone_measure *m, const uint32_t *nodes, si
 		add_sums(&m->tree->nodes.at[nodes[i]], n);
 		n->frames = MAX(n->frames, m->tree->nodes.at[nodes[i]].sum_frames);
 	}
+	if (count == 1) /* a node's own row has what the tool measured, within its name or not */
+		n->total_ns = first->total_ns;
 	n->min_ns = n->max_ns = n->p50_ns = n->p95_ns = n->p99_ns = ZONE_FEW;
 	if (m->per_frame && count == 1 && first->sum_frames > 0) {
 		n->min_ns = first->min_frame_ns;
