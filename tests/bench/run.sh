@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
-# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, memory, scene. RUNS=11:
+# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, memory, scene, exchange. RUNS=11:
 # how often where runs are compared.
 set -euo pipefail
 
@@ -288,6 +288,40 @@ bench_check() {
 	"$B/tests/bench/bench_check"
 }
 
+# Megabytes a second of a file, by wall time and by the daemon's CPU time, medians of RUNS.
+exchange_row() { # name, bytes, command...
+	local name=$1 bytes=$2 i before t0
+	shift 2
+	: >"$tmp/wall"
+	: >"$tmp/busy"
+	for ((i = 0; i < RUNS; i++)); do
+		before=$(cpu_of "$daemon")
+		t0=$(date +%s%N)
+		"$@" >"$tmp/answer"
+		awk -v b="$bytes" -v ns="$(($(date +%s%N) - t0))" 'BEGIN { print b * 1000 / ns }' >>"$tmp/wall"
+		awk -v b="$bytes" -v s="$before" -v e="$(cpu_of "$daemon")" 'BEGIN { print b / 1e6 / (e > s ? e - s : 0.01) }' >>"$tmp/busy"
+	done
+	echo "$name: MB/s $(spread %.0f <"$tmp/wall"), by the daemon's CPU time $(spread %.0f <"$tmp/busy")"
+}
+
+bench_exchange() {
+	section exchange "Chrome trace JSON of 600 frames with 2,000 zones, over HTTP, daemon on one core" || return 0
+	local game id bytes
+	start_daemon
+	as_game "$B/game" --fps 240 --frames 660 --zones 2000 >/dev/null &
+	game=$!
+	wait "$game"
+	id=$(ended "$game" | jq .id)
+	api "/sessions/$id/export?format=chrome&last=600" >"$tmp/trace.json"
+	bytes=$(stat -c %s "$tmp/trace.json")
+	exchange_row "export of $bytes bytes" "$bytes" curl -sS --fail "$url/api/v1/sessions/$id/export?format=chrome&last=600"
+	exchange_row "import of the same" "$bytes" curl -sS --fail --data-binary "@$tmp/trace.json" "$url/api/v1/import?format=chrome"
+	jq -r '"zones \(.zones), frames \(.frames), repaired or refused \(.counts | length)"' "$tmp/answer"
+	echo "VmHWM $(peak_of "$daemon") MiB"
+	rm -f "$tmp/trace.json"
+	stop_daemon
+}
+
 echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
 	"games on CPU $game_cpu, the daemon on CPU $daemon_cpu"
 bench_zone
@@ -300,4 +334,5 @@ bench_latency
 bench_memory
 bench_scene
 bench_check
+bench_exchange
 printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"
