@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * bench_zone [--alone | --bursts | --floods]: what the recording path costs in the game, each row
- * as a multiple of two bare clock reads stored to memory, measured in the same run, pinned to the
- * first CPU that it may use. No pass or fail.
+ * bench_zone [--alone | --bursts | --floods | --detail URL]: what the recording path costs in the
+ * game, each row as a multiple of two bare clock reads stored to memory, measured in the same run,
+ * pinned to the first CPU that it may use. No pass or fail.
  *
  * With a daemon listening it records for it; --alone records with nobody draining. Rows are
  * medians over bursts of 1,000, with the 10th and 90th percentile. --bursts has only the rows with
  * pauses between them, of which nothing may be lost; --floods the others: they lap the rings.
+ * --detail orders levels and masks of the daemon at URL, and has the rows of zones under those.
  */
 #include <fprof.h>
 
@@ -448,6 +449,81 @@ static void measure_cores(const cpu_set_t *allowed)
 	}
 }
 
+/* ---- levels of detail by path, and masked categories ---- */
+
+static void masked_zone(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++) {
+		FPROF_ZONE_EX("bench.masked", "bench.category", 0, FPROF_LEVEL_PHASE);
+		__asm__ volatile("");
+	}
+}
+
+/* A body to the daemon, and frames until this thread has taken it over. */
+static void order(const char *url, const char *body, bool inline_mode)
+{
+	char command[512];
+	int i;
+
+	snprintf(command, sizeof(command),
+		 "curl -fsS -o /dev/null -X PUT --data-binary '%s' "
+		 "%s/api/v1/sessions/current/detail",
+		 body, url);
+	for (i = 0; i < 40; i++) { /* what is named has to be stored */
+		zone();
+		pause_ns(20 * 1000000);
+		fprof_frame_mark();
+	}
+	if (system(command)) {
+		fprintf(stderr, "bench_zone: %s failed\n", command);
+		exit(1);
+	}
+	do {
+		fprof_frame_mark();
+		zone();
+		pause_ns(1000000);
+	} while ((fprof_tls.writer->ready == 1) != inline_mode);
+}
+
+/* fn's row; within: inside of the zone that has a level of its own. */
+static void measure_under(const char *name, void (*fn)(void), bool within)
+{
+	struct row row = {.name = name};
+	int i;
+
+	for (i = 0; i < SAMPLES; i++) {
+		FPROF_ZONE_MARKER(node, "bench.node", NULL, 0, FPROF_LEVEL_LANDMARK);
+		fprof_scope scope = within ? fprof_zone_begin(&node) : 0;
+
+		sample(&row, fn);
+		fprof_zone_end(scope);
+		fprof_frame_mark();
+		pause_ns(PAUSE_NS);
+	}
+	print_row(&row);
+}
+
+static void measure_detail(const char *url)
+{
+	fprof_thread_name("bench");
+	masked_zone();
+	measure_under("no levels by path", zone, true);
+	measure_under("... masked later", masked_zone, false);
+	order(url, "{\"path\": [\"bench\", \"bench.node\"], \"level\": 1}", false);
+	measure_under("level elsewhere: zone", zone, false);
+	measure_under("level above it: zone", zone, true);
+	measure_under("... inner zone, not wanted", inner_zone, true);
+	order(url, "{\"path\": [\"bench\", \"bench.node\"], \"level\": null}", true);
+	order(url, "{\"category\": \"bench.category\", \"masked\": true}", false);
+	measure_under("masks: masked zone", masked_zone, false);
+	measure_under("... another zone", zone, false);
+	order(url, "{\"category\": \"bench.category\", \"masked\": false}", true);
+	measure_under("levels and masks gone: zone", zone, false);
+	measure_under("... masked before", masked_zone, false);
+}
+
 static void clock_cost_measure(void)
 {
 	struct row row = {.count = SAMPLES};
@@ -492,6 +568,11 @@ int main(int argc, char **argv)
 	}
 	clock_cost_measure();
 	measure_baseline();
+	if (!strcmp(what, "--detail") && argc > 2) {
+		check_recording();
+		measure_detail(argv[2]);
+		return 0;
+	}
 	if (strcmp(what, "--bursts"))
 		measure_first_thread();
 	check_recording();

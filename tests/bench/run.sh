@@ -82,9 +82,9 @@ section() {
 	printf '\n== %s\n' "$2"
 }
 
-bench_zone_rows() { # --bursts or --floods
+bench_zone_rows() { # --bursts, --floods or --detail URL
 	local game
-	"$B/tests/bench/bench_zone" "$1" &
+	"$B/tests/bench/bench_zone" "$@" &
 	game=$!
 	wait "$game"
 	echo "events lost in these rows: $(ended "$game" | jq .lost_events)"
@@ -95,6 +95,7 @@ bench_zone() {
 	start_daemon
 	bench_zone_rows --bursts
 	bench_zone_rows --floods
+	bench_zone_rows --detail "$url"
 	stop_daemon
 }
 
