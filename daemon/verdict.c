@@ -171,7 +171,7 @@ static enum verdict_bound largest(const struct verdict *v, enum verdict_bound ex
 static const char *words_of(enum verdict_bound bound)
 {
 	static const char *const words[BOUNDS] = {
-		"nothing that is recorded says what it waited for",
+		"nobody can say what the frame's thread waited for",
 		"the frame's thread waited for the GPU",
 		"the frame's thread waited for the present",
 		"the frame's thread slept, as a frame limiter does",
@@ -202,8 +202,8 @@ static void judge_largest(struct verdict *v)
 	const char *how = v->kernel || bound != BOUND_CPU ? "" : ", by elimination";
 
 	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sureness(v, bound),
-	    "%s for %.2f of %.2f ms (%.0f%%)%s.", words_of(bound), ms(ns), ms(v->wall_ns),
-	    100 * share(v, ns), how);
+	    "For %.2f of %.2f ms (%.0f%%) %s%s.", ms(ns), ms(v->wall_ns), 100 * share(v, ns),
+	    words_of(bound), how);
 }
 
 /* A limiter and a display pace a frame by what they make it wait. A driver's block inside the

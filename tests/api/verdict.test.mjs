@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The verdict against truths made on purpose: games whose frames are held by one thing each.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { answerProblems } from './schema.mjs';
+import { BUILD, ROOT, World, until } from './world.mjs';
+
+const FRAMES = 60;
+const MS = 5;
+const world = new World();
+let program;
+let off = false;
+
+before(async () => {
+	await world.startDaemon();
+	program = await world.compile(path.join(ROOT, 'tests/api/held.c'));
+	const first = await play('cap', 5);
+	const scheduler = (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
+	if (!first.frames.some((one) => one.kernel))
+		off = `the scheduler cannot be traced here: ${scheduler.reason ?? 'no frame was traced'}`;
+});
+after(() => world.close());
+
+/** The verdict over the frames of one game. */
+async function play(mode, frames = FRAMES) {
+	const child = world.spawn(program, [mode, `${frames}`, `${MS}`], { cwd: mode === 'disk' ? BUILD : world.dir });
+	const { code, text } = await child.done;
+	assert.equal(code, 0, text);
+	const session = await world.ended(child.pid);
+	await until('the scheduler\'s chunks are stored', async () => (await world.api('/status')).history.queued_bytes === 0);
+	const answer = await world.get(`/api/v1/sessions/${session.id}/verdict?from=2&to=${frames + 1}`);
+	assert.equal(answer.status, 200, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/verdict', answer), []);
+	return JSON.parse(answer.text);
+}
+
+const share = (verdict, part) => (verdict.parts.find((one) => one.part === part)?.ns ?? 0) / verdict.wall_ns;
+
+function exact(verdict) {
+	for (const one of [verdict, ...verdict.frames]) {
+		assert.equal(one.parts.reduce((sum, part) => sum + part.ns, 0), one.wall_ns, 'parts add up');
+		for (const { ns, evidence_ns: by } of one.parts)
+			assert.equal(by.zone + by.kernel + by.both, ns, 'evidence adds up');
+	}
+}
+
+/* What a mode is held by, and in which part most of its time must lie. The machine may be busy: what it takes away is
+ * runnable, and the rest is compared. */
+const truths = [
+	['cpu', 'cpu', 'cpu'],
+	['sleep', 'cap', 'cap'],
+	['cap', 'cap', 'cap'],
+	['present', 'display', 'present'],
+	['lock', 'lock', 'lock'],
+	['disk', 'io', 'io'],
+];
+for (const [mode, word, part] of truths) {
+	test(`a frame held by ${mode} is bound by ${word}`, async (t) => {
+		if (off)
+			return t.skip(off);
+		const verdict = await play(mode);
+		exact(verdict);
+		const rest = 1 - share(verdict, 'runnable');
+		if (mode === 'disk' && share(verdict, 'io') < 0.05)
+			return t.skip('fsync does not wait on this file system');
+		assert.ok(mode === 'disk' || share(verdict, part) / rest > 0.6, `${part}: ${JSON.stringify(verdict.parts)}`);
+		const judged = verdict.frames.filter((one) => share(one, 'runnable') < 0.3);
+		const right = judged.filter((one) => one.bound_by === word);
+		assert.ok(mode === 'disk' || right.length > 0.8 * judged.length, JSON.stringify(verdict.bounds));
+		return undefined;
+	});
+}
+
+test('a frame whose thread gets no CPU is held by the scheduler', async (t) => {
+	if (off)
+		return t.skip(off);
+	const verdict = await play('starve');
+	exact(verdict);
+	assert.ok(share(verdict, 'runnable') > 0.5, JSON.stringify(verdict.parts));
+	assert.equal(verdict.bound_by, 'scheduler');
+	return undefined;
+});
+
+test('a wait in a zone has both for evidence, an unmarked one the kernel', async (t) => {
+	if (off)
+		return t.skip(off);
+	for (const [mode, by] of [['cap', 'both'], ['sleep', 'kernel']]) {
+		const cap = (await play(mode, 10)).parts.find((one) => one.part === 'cap');
+		assert.ok(cap.evidence_ns[by] > 0.9 * cap.ns, JSON.stringify(cap));
+	}
+	return undefined;
+});
