@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
-# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, memory, scene, exchange. RUNS=11:
-# how often where runs are compared.
+# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, memory, scene, exchange,
+# vprof. RUNS=11: how often where runs are compared.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -323,6 +323,12 @@ bench_exchange() {
 	stop_daemon
 }
 
+bench_vprof() {
+	section vprof "a recording of VProf, 200 MB, 1,000 nodes, one core (bench_vprof)" || return 0
+	mkdir -p "$tmp/vprof"
+	(as_daemon "$B/tests/bench/bench_vprof" "$tmp/vprof" 3)
+}
+
 echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
 	"games on CPU $game_cpu, the daemon on CPU $daemon_cpu"
 bench_zone
@@ -336,4 +342,5 @@ bench_memory
 bench_scene
 bench_check
 bench_exchange
+bench_vprof
 printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"
