@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +30,13 @@
 struct peer {
 	int fd;
 	uid_t uid;
+	bool trusted; /* with every user's processes */
 	struct sched *sched;
 };
 
 struct server {
-	int listener; /* -1: one connection only */
+	int listener;  /* -1: one connection only */
+	uid_t trusted; /* may name any process, as root may; 0: root only */
 	struct peer peers[PEERS_MAX];
 	size_t count;
 };
@@ -78,7 +81,7 @@ static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
 		refuse(a, -EINVAL, "nothing was opened", NULL);
 	else if (r < 0)
 		refuse(a, r, "there is no such process", NULL);
-	else if (peer->uid != 0 && uid != peer->uid)
+	else if (!peer->trusted && uid != peer->uid)
 		refuse(a, -EACCES, "the process is another user's", NULL);
 	else if ((r = sched_add(peer->sched, (uint32_t)pid)) < 0)
 		refuse(a, r, "the kernel's table has no room", NULL);
@@ -147,7 +150,8 @@ static void peer_add(struct server *s, int fd)
 		close(fd);
 		return;
 	}
-	s->peers[s->count++] = (struct peer){.fd = fd, .uid = who.uid};
+	s->peers[s->count++] = (struct peer){
+		.fd = fd, .uid = who.uid, .trusted = who.uid == 0 || who.uid == s->trusted};
 }
 
 static void peer_drop(struct server *s, size_t i)
@@ -206,6 +210,7 @@ static const char usage[] =
 	"Usage: fprof-probe --socket PATH | --fd N\n"
 	"Let fprofd see when the threads of recorded games run, wait, and who wakes them.\n\n"
 	"  --socket PATH  listen at PATH (/run/fprof-probe/probe.sock is where fprofd looks)\n"
+	"  --trust USER   may name every user's processes: the system-wide fprofd's user\n"
 	"  --fd N         serve the connected socket N, then exit\n"
 	"  --version      print the version and exit\n"
 	"  --help         print this and exit\n\n"
@@ -215,12 +220,12 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
-						{"fd", required_argument, NULL, 'f'},
-						{"version", no_argument, NULL, 'V'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"trust", required_argument, NULL, 't'},
+		{"fd", required_argument, NULL, 'f'},	  {"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},	  {0}};
 	struct server server = {.listener = activated()};
+	const struct passwd *user;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
@@ -231,6 +236,14 @@ int main(int argc, char **argv)
 				fprintf(stderr, "fprof-probe: %s: %s\n", optarg, strerror(errno));
 				return 1;
 			}
+			break;
+		case 't':
+			user = getpwnam(optarg);
+			if (!user) {
+				fprintf(stderr, "fprof-probe: there is no user %s\n", optarg);
+				return 2;
+			}
+			server.trusted = user->pw_uid;
 			break;
 		case 'f':
 			peer_add(&server, atoi(optarg));
