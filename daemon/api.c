@@ -81,6 +81,7 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_CHECK] = api_check,
 		[ROUTE_SESSION_CHECK] = api_check,
 		[ROUTE_SNAPSHOT] = api_snapshot,
+		[ROUTE_DIFF] = api_diff,
 		[ROUTE_TRIGGERS] = api_triggers,
 		[ROUTE_TRIGGERS_PUT] = api_triggers_put,
 		[ROUTE_SPIKES] = api_spikes,

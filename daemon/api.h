@@ -88,6 +88,7 @@ void api_detail_set(const struct api *api, const struct api_request *q, struct a
 void api_consumer_take(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_renew(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_release(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_diff(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_check(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_captures(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_capture_save(const struct api *api, const struct api_request *q, struct api_answer *a);

@@ -8,6 +8,7 @@
  */
 #include "api.h"
 
+#include "api_range.h"
 #include "api_sides.h"
 #include "bootstrap.h"
 #include "check.h"
@@ -94,6 +95,17 @@ static struct check_run *run_of(struct side *side, const struct side_part *part,
 	return &side->runs.at[side->runs.count - 1];
 }
 
+static bool wants_zones(const struct work *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->request.count; i++)
+		if (w->metrics[i].source >= RUN_ZONE_TOTAL &&
+		    w->metrics[i].source <= RUN_ZONE_CALLS)
+			return true;
+	return false;
+}
+
 static bool read_part(struct work *w, struct side *side, const struct side_part *part)
 {
 	__attribute__((cleanup(api_part_close))) struct api_part open;
@@ -102,6 +114,10 @@ static bool read_part(struct work *w, struct side *side, const struct side_part 
 
 	if (!api_part_open(w->api, w->q, w->a, part, w->request.stream, &open))
 		return false;
+	if (open.aggregate && wants_zones(w)) {
+		api_fail_aggregate(w->a);
+		return false;
+	}
 	run = run_of(side, part, &open);
 	if (!run)
 		return fail_memory(w);

@@ -6,6 +6,7 @@
  */
 #include "api_sides.h"
 
+#include "aggregate.h"
 #include "captures.h"
 #include "util.h"
 
@@ -197,10 +198,13 @@ static bool open_range(struct api_answer *a, const struct side_part *part, const
 				    .last = part->last};
 	int r = range_open(p->reader.history, p->session.row.id, &query, &p->range);
 
+	if (r == 0)
+		r = aggregate_is(p->reader.history, p->session.row.id);
 	if (r < 0) {
 		api_fail_history(a, r, "frames");
 		return false;
 	}
+	p->aggregate = r > 0;
 	if (part->to && !part->last)
 		p->missing = part->to - part->from + 1 - p->range.frames.frames.count;
 	return true;

@@ -38,6 +38,7 @@ struct api_part {
 	struct api_reader reader;
 	struct history_session session;
 	struct range range;
+	bool aggregate;	  /* it holds sums, no events */
 	uint64_t missing; /* frames asked for by number that are not there */
 };
 /* stream NULL: main. False after filling the answer. api_part_close when true. */

@@ -254,15 +254,14 @@ static void json_condition(struct json *j, const struct check_result *r, size_t 
 	json_object_end(j);
 }
 
-static void json_frames(struct json *j, const struct check_run *run)
+void check_report_run(struct json *j, const char *label, uint64_t session, uint64_t first,
+		      uint64_t last, const struct run_frames *f)
 {
-	const struct run_frames *f = &run->frames;
-
 	json_object_begin(j);
-	json_member_string(j, "run", run->label);
-	json_member_uint(j, "session", run->session);
-	json_member_uint(j, "first", run->first);
-	json_member_uint(j, "last", run->last);
+	json_member_string(j, "run", label);
+	json_member_uint(j, "session", session);
+	json_member_uint(j, "first", first);
+	json_member_uint(j, "last", last);
 	json_member_uint(j, "frames", f->counted);
 	json_key(j, "left_out");
 	json_object_begin(j);
@@ -277,6 +276,11 @@ static void json_frames(struct json *j, const struct check_run *run)
 	json_member_uint(j, "frames_with_lost_events", f->lossy);
 	json_member_uint(j, "frames_without_events", f->evicted);
 	json_object_end(j);
+}
+
+static void json_frames(struct json *j, const struct check_run *run)
+{
+	check_report_run(j, run->label, run->session, run->first, run->last, &run->frames);
 }
 
 /* Runs of either side, once each. */

@@ -31,6 +31,10 @@ struct check_result {
 	bool mixed;			       /* a run is on both sides */
 };
 
+/* A run that was looked at, as an object. */
+void check_report_run(struct json *j, const char *label, uint64_t session, uint64_t first,
+		      uint64_t last, const struct run_frames *frames);
+
 void check_report_json(struct json *j, const struct check_result *results, size_t count,
 		       const struct check_request *request);
 /* One testsuite; an inconclusive condition is an error, so that nobody takes it for a pass. */

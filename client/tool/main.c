@@ -36,6 +36,7 @@ static const struct tool_command commands[] = {
 	{"snapshot", tool_snapshot, false},
 	{"trigger", tool_trigger, false},
 	{"spikes", tool_spikes, false},
+	{"diff", tool_diff, false},
 	{"check", tool_check, false},
 	{"export", tool_export, false},
 	{"save", tool_save, false},
@@ -80,6 +81,10 @@ static const char help_text[] =
 	"                                         what makes a frame a spike; --frame-ms 33 is the "
 	"usual\n"
 	"  fprof spikes [SESSION]                 what was kept because a trigger fired\n"
+	"  fprof diff A B [--by self|total] [--limit N] [--floor-ms MS] [--stream NAME]\n"
+	"                                         what moved between sessions, ranges (S:FROM-TO) "
+	"or\n"
+	"                                         snapshots; several joined by commas are runs\n"
 	"  fprof check CONDITION... [--session S [--from N --to N | --last N] | --runs A,B,...]\n"
 	"              [--stream NAME] [--allow-loss]\n"
 	"                                         the regression gate: 'frame.p99<=16.7', or "
@@ -97,7 +102,9 @@ static const char help_text[] =
 	"  fprof query [--session S] [--limit N] [--csv] SQL|- [PARAMETER...]\n"
 	"                                         SQL over what was recorded\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
-	"  fprof --version | --help\n"
+	"  fprof --version | --help\n";
+
+static const char help_options[] =
 	"\n"
 	"Options of all commands:\n"
 	"  --json             print JSON\n"
@@ -213,6 +220,7 @@ static int filter_common(int argc, char **argv, struct tool_options *options)
 int tool_help(void)
 {
 	fputs(help_text, stdout);
+	fputs(help_options, stdout);
 	return TOOL_OK;
 }
 

@@ -42,6 +42,7 @@ int tool_dashboard(const struct tool_options *options, int argc, char **argv);
 int tool_snapshot(const struct tool_options *options, int argc, char **argv);
 int tool_trigger(const struct tool_options *options, int argc, char **argv);
 int tool_spikes(const struct tool_options *options, int argc, char **argv);
+int tool_diff(const struct tool_options *options, int argc, char **argv);
 int tool_check(const struct tool_options *options, int argc, char **argv);
 int tool_export(const struct tool_options *options, int argc, char **argv);
 int tool_save(const struct tool_options *options, int argc, char **argv);
