@@ -261,7 +261,11 @@ static void set_spikes(struct app *app, struct spikes *spikes)
 static int start_spikes(struct app *app)
 {
 	struct spikes_context context = {
-		.store = app->store, .captures = app->captures, .drain = app->drain};
+		.store = app->store,
+		.captures = app->captures,
+		.drain = app->drain,
+		.frames = app->config.history_frames,
+	};
 	struct spikes *spikes;
 	int r = trigger_book_new(&app->config, app->store, &app->triggers);
 

@@ -303,9 +303,12 @@ static void look(struct spikes *spikes, struct sight *sight)
 }
 
 /* Are the frames that it begins with about to be evicted? Where these were never all there, those
- * near it count. */
-static bool in_danger(struct open_spike *s, uint64_t edge)
+ * near it count. The store holds them back while there are bytes for them, but where there are
+ * fewer frames than it keeps, there are not. */
+static bool in_danger(const struct spikes *spikes, struct open_spike *s, uint64_t edge)
 {
+	bool short_of_bytes =
+		s->newest + 1 - MIN(edge, s->newest) + MARGIN < spikes->context.frames;
 	uint64_t step, need;
 
 	if (s->edge == 0)
@@ -313,15 +316,15 @@ static bool in_danger(struct open_spike *s, uint64_t edge)
 	step = MARGIN + 2 * (edge - MIN(edge, s->edge));
 	s->edge = edge;
 	need = s->there <= s->first ? s->first : s->frame - MIN(s->frame, (uint64_t)NEAR);
-	return edge > 1 && edge + step > need;
+	return edge > 1 && (edge > need || (short_of_bytes && edge + step > need));
 }
 
 /* Is there no more to be waited for? */
-static bool is_whole(struct open_spike *s, const struct sight *sight)
+static bool is_whole(const struct spikes *spikes, struct open_spike *s, const struct sight *sight)
 {
 	int64_t now = now_ns();
 
-	if (sight->error < 0 || s->ended || s->end || in_danger(s, sight->edge))
+	if (sight->error < 0 || s->ended || s->end || in_danger(spikes, s, sight->edge))
 		return true;
 	if (s->newest < s->last)
 		return now - s->moved_ns > STALL_NS || now - s->since_ns > WHOLE_NS;
@@ -472,7 +475,7 @@ static void attend(struct spikes *spikes, struct open_spike *s)
 	}
 	if (s->dirty)
 		write_note(spikes, s);
-	if (!s->dirty && is_whole(s, &sight))
+	if (!s->dirty && is_whole(spikes, s, &sight))
 		finish(spikes, s);
 }
 

@@ -20,6 +20,7 @@ struct spikes_context {
 	struct captures *captures;
 	struct drain *drain; /* NULL: nothing can be frozen */
 	struct trigger_book *triggers;
+	uint64_t frames; /* that the history keeps of a session */
 };
 
 enum spike_state { SPIKE_OPEN, SPIKE_SAVED, SPIKE_FAILED };

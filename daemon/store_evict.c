@@ -326,20 +326,36 @@ static int evict_frame_rows(struct evictor *e, struct stored_session *s, uint64_
 	return r;
 }
 
+/* A spike that is not saved yet needs its frames longer than others last: for a bounded time, and
+ * while there are bytes for them. first: the first to be kept without it. */
+static uint64_t spare_held(struct stored_session *s, uint64_t last, uint64_t first)
+{
+	if (s->held_to == 0)
+		return first;
+	if (last > s->held_to + EVICT_HELD_FRAMES || last > s->held_from + EVICT_FRAME_ROWS) {
+		s->held_to = 0;
+		return first;
+	}
+	return MIN(first, s->held_from);
+}
+
 static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t frames,
 			struct evict_totals *totals)
 {
 	struct stored_stream *main_stream = stored_session_stream(s, 0);
 	int64_t ask[2], t0;
+	uint64_t first;
 	int r;
 
 	if (!main_stream)
 		return -ENOMEM;
-	if (main_stream->last_frame < frames ||
-	    main_stream->last_frame - frames + 1 <= main_stream->events_from)
+	if (main_stream->last_frame < frames)
+		return 0;
+	first = spare_held(s, main_stream->last_frame, main_stream->last_frame - frames + 1);
+	if (first <= main_stream->events_from)
 		return 0;
 	ask[0] = (int64_t)s->id;
-	ask[1] = (int64_t)(main_stream->last_frame - frames + 1);
+	ask[1] = (int64_t)first;
 	r = ask_ints(e, ST_FRAME_T0, ask, 2, &t0);
 	if (r <= 0)
 		return r;

@@ -39,6 +39,7 @@ struct stored_session {
 	int64_t scan_from;	/* chunks that end before it are gone or kept */
 	int64_t newest_t1;	/* of all chunks; outlives a lost database */
 	unsigned evictions;
+	uint64_t held_from, held_to; /* frames that a spike needs: see evict_frames; 0: none */
 	VEC(struct stored_stream) streams;
 	VEC(struct kept_chunk) kept;
 	bool has_row;		/* an ended session's goes after its last commit */

@@ -648,6 +648,17 @@ static int write_events(struct row_writer *w, const struct batch *b)
 	return r == 0 ? write_samples(w, b) : r;
 }
 
+/* Eviction is to leave the frames of a spike alone until it is saved. */
+static void hold_frames(struct row_writer *w, const struct spike_row *row)
+{
+	struct stored_session *s = session_of(w, row->session);
+
+	if (!s || row->end)
+		return;
+	s->held_from = s->held_to ? MIN(s->held_from, row->first) : row->first;
+	s->held_to = MAX(s->held_to, row->last);
+}
+
 int row_writer_batch(struct row_writer *writer, const struct batch *batch,
 		     struct write_totals *totals)
 {
@@ -663,6 +674,8 @@ int row_writer_batch(struct row_writer *writer, const struct batch *batch,
 		r = write_events(w, b);
 	WRITE_ROWS(w, b->ledgers, write_ledger, session, 0);
 	WRITE_ROWS(w, b->updates, write_update, id, 0);
+	for (i = 0; i < b->spikes.count && r == 0; i++)
+		hold_frames(w, &b->spikes.at[i]);
 	return r;
 }
 

@@ -16,7 +16,7 @@ const world = new World();
 let program;
 
 before(async () => {
-	await world.startDaemon();
+	await world.startDaemon(['--config', '/dev/null']);
 	program = await world.compile(path.join(ROOT, 'tests/api/dies.c'));
 });
 after(() => world.close());

@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -41,6 +41,9 @@ export class World {
 		this.socket = path.join(this.run, 'fprofd.sock');
 		this.httpSocket = path.join(this.run, 'http.sock');
 		this.children = new Set();
+		// On a busy machine any frame may be a spike: what is kept without asking would be among the sessions.
+		this.config = path.join(this.dir, 'fprofd.conf');
+		writeFileSync(this.config, 'triggers = []\n');
 	}
 
 	/** Starts a program; its output is kept in `text`, its end in `done`. */
@@ -56,9 +59,11 @@ export class World {
 		return child;
 	}
 
+	/** Without triggers, where no other configuration is given. */
 	spawnDaemon(args = [], env = {}) {
+		const config = args.includes('--config') ? [] : ['--config', this.config];
 		return this.spawn(path.join(BUILD, 'fprofd'), ['--http', '127.0.0.1:0', '--socket', this.socket,
-			'--runtime-dir', this.run, '--state-dir', this.state, ...args], { env });
+			'--runtime-dir', this.run, '--state-dir', this.state, ...config, ...args], { env });
 	}
 
 	/** Starts the daemon and waits until it answers; sets `port`. */
@@ -138,7 +143,7 @@ export class World {
 	ended(pid) {
 		return until(`the session of ${pid} has ended`, async () => {
 			const { sessions } = await this.api('/sessions');
-			return sessions.find((one) => one.pid === pid && one.state !== 'live');
+			return sessions.find((one) => one.pid === pid && one.kind === 'recorded' && one.state !== 'live');
 		});
 	}
 
@@ -146,7 +151,7 @@ export class World {
 	live(pid, frames) {
 		return until(`the session of ${pid} has ${frames} frames`, async () => {
 			const { sessions } = await this.api('/sessions');
-			return sessions.find((one) => one.pid === pid && one.frames_total >= frames);
+			return sessions.find((one) => one.pid === pid && one.kind === 'recorded' && one.frames_total >= frames);
 		});
 	}
 
