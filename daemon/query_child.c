@@ -241,7 +241,7 @@ static int prepare(struct child *c)
 	sqlite3_finalize(second);
 	if (rc != SQLITE_OK || second)
 		return fail(QUERY_REFUSED, "one statement at a time", tail - c->sql);
-	if (!sqlite3_stmt_readonly(c->stmt))
+	if (!sqlite3_stmt_readonly(c->stmt) || sqlite3_column_count(c->stmt) == 0)
 		return fail(QUERY_REFUSED, "only statements that read are run", -1);
 	return 0;
 }

@@ -37,7 +37,6 @@ int query_sandbox_begin(void)
 	if (getppid() == 1)
 		return -ESRCH; /* it ended before we asked */
 	prctl(PR_SET_DUMPABLE, 0);
-	setpriority(PRIO_PROCESS, 0, NICE);
 	return 0;
 }
 
@@ -119,6 +118,7 @@ int query_sandbox_close(uint64_t memory, unsigned seconds, uint64_t output)
 	int r = limit(RLIMIT_CORE, 0);
 
 	signal(SIGXFSZ, SIG_IGN);
+	setpriority(PRIO_PROCESS, 0, NICE);
 	if (r == 0)
 		r = limit(RLIMIT_FSIZE, output);
 	if (r == 0)

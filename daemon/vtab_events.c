@@ -91,7 +91,7 @@ static void bound_time(struct cursor *c)
 	int64_t low = scan->bounds.low[VTAB_TIME], high = scan->bounds.high[VTAB_TIME];
 
 	c->t0 = scan->framed ? s->segments.at[scan->first].t0 : INT64_MIN;
-	c->t1 = scan->framed ? s->segments.at[scan->end - 1].t1 : INT64_MAX;
+	c->t1 = scan->framed ? s->segments.at[scan->end - 1].t1 : s->end;
 	if (low > INT64_MIN)
 		c->t0 = MAX(c->t0, vtab_session_ticks(s, low));
 	if (high < INT64_MAX)

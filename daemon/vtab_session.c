@@ -3,6 +3,8 @@
  * A database may be anybody's file: ids are bounded before they become indexes, frames that overlap
  * others are left out, and a clock that cannot be one makes the session unreadable.
  *
+ * Nothing behind a capture's end is shown: its last chunks may go on.
+ *
  * Segments begin with the first frame whose events are all there (frames/{n} shows no zones of an
  * earlier one either); without frames with the first event that is.
  */
@@ -163,15 +165,18 @@ static int load_edges(sqlite3 *db, struct vtab_session *s, int64_t *ret_evicted)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = prepare(db,
-			 "SELECT (SELECT max(t1) FROM chunks WHERE session = ?1), "
-			 "(SELECT evicted_before_ticks FROM session_totals WHERE session = ?1)",
+			 "SELECT min((SELECT max(t1) FROM chunks WHERE session = ?1), "
+			 "ifnull((SELECT value - 1 FROM meta WHERE key = "
+			 "'capture.end_ticks'), 9223372036854775807)), "
+			 "(SELECT evicted_before_ticks FROM session_totals "
+			 "WHERE session = ?1)",
 			 s->id, &stmt);
 
 	*ret_evicted = INT64_MIN;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(stmt);
 	if (rc == SQLITE_ROW) {
-		s->newest = sqlite3_column_int64(stmt, 0);
+		s->end = MIN(sqlite3_column_int64(stmt, 0), INT64_MAX - 1) + 1;
 		if (sqlite3_column_type(stmt, 1) == SQLITE_INTEGER)
 			*ret_evicted = sqlite3_column_int64(stmt, 1);
 	}
@@ -213,8 +218,8 @@ static int load_segments(sqlite3 *db, struct vtab_session *s)
 
 		rc = put_frame(s, &end, &frame);
 	}
-	if (rc == SQLITE_DONE && end < INT64_MAX &&
-	    VEC_PUSH(&s->segments, ((struct vtab_segment){end, INT64_MAX, 0})) < 0)
+	if (rc == SQLITE_DONE && end < s->end &&
+	    VEC_PUSH(&s->segments, ((struct vtab_segment){end, s->end, 0})) < 0)
 		rc = SQLITE_NOMEM;
 	return finish(stmt, rc);
 }

@@ -23,7 +23,7 @@ struct vtab_marker {
 };
 /* A stretch of time: a frame of the main stream, or between or behind frames (frame 0). */
 struct vtab_segment {
-	int64_t t0, t1; /* ticks; the last one's t1 is INT64_MAX */
+	int64_t t0, t1; /* ticks: [t0, t1) */
 	uint64_t frame;
 };
 /* One memory's part of a track. */
@@ -35,10 +35,10 @@ struct vtab_session {
 	int64_t id; /* 0: not loaded */
 	struct fprof_clock_rate rate;
 	uint64_t base;
-	int64_t newest;			   /* ticks of the newest event */
+	int64_t end;			   /* ticks; all that is shown lies before it */
 	VEC(struct vtab_track) tracks;	   /* by id */
 	VEC(struct vtab_marker) markers;   /* markers.at[id] */
-	VEC(struct vtab_segment) segments; /* by time, touching; at least one */
+	VEC(struct vtab_segment) segments; /* by time, touching */
 	VEC(struct vtab_part) parts;	   /* that have events; by track, lane */
 };
 

@@ -499,9 +499,7 @@ static void enter_segment(struct cursor *c, size_t segment)
 /* Leaves the segment at hand; the track is finished with the last one that is asked for. */
 static int leave_segment(struct cursor *c)
 {
-	int64_t t1 = segment_of(c)->t1;
-	int64_t newest = MIN(c->scan.session.newest, INT64_MAX - 1) + 1;
-	int rc = close_segment(c, t1 == INT64_MAX ? newest : t1);
+	int rc = close_segment(c, segment_of(c)->t1);
 
 	if (rc == SQLITE_OK && c->segment + 1 < c->scan.end)
 		enter_segment(c, c->segment + 1);

@@ -193,33 +193,47 @@ static bool has_text(const json_t *rows, size_t column)
 	return false;
 }
 
-static struct table *table_of(const json_t *columns, const json_t *rows)
-{
-	const char *heads[TABLE_COLUMNS_MAX + 1] = {NULL};
-	char *names[TABLE_COLUMNS_MAX] = {NULL};
-	size_t i, count = json_array_size(columns);
-	struct table *table = NULL;
-	bool ok = true;
+/* Titles of columns, and what is to be freed of them. */
+struct titles {
+	const char *heads[TABLE_COLUMNS_MAX + 1];
+	char *names[TABLE_COLUMNS_MAX];
+};
 
-	for (i = 0; i < count && ok; i++) {
-		ok = asprintf(&names[i], "%s%s", has_text(rows, i) ? "<" : "",
-			      json_string_value(json_array_get(columns, i))) >= 0;
-		heads[i] = names[i];
+static void titles_deinit(struct titles *t)
+{
+	size_t i;
+
+	for (i = 0; i < TABLE_COLUMNS_MAX; i++)
+		free(t->names[i]);
+}
+
+static int titles_init(struct titles *t, const json_t *columns, const json_t *rows)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(columns); i++) {
+		const char *name = json_string_value(json_array_get(columns, i));
+
+		if (asprintf(&t->names[i], "%s%s", has_text(rows, i) ? "<" : "", name ? name : "") <
+		    0) {
+			t->names[i] = NULL;
+			return TOOL_FAILED;
+		}
+		t->heads[i] = t->names[i];
 	}
-	if (ok)
-		table = table_new(heads);
-	for (i = 0; i < count; i++)
-		free(names[i]);
-	return table;
+	return TOOL_OK;
 }
 
 static int print_table(const json_t *columns, const json_t *rows)
 {
-	_cleanup_table_ struct table *table = table_of(columns, rows);
+	__attribute__((cleanup(titles_deinit))) struct titles titles = {0};
+	_cleanup_table_ struct table *table = NULL;
 	const json_t *row, *value;
 	size_t i, k;
 	char buf[64];
 
+	if (titles_init(&titles, columns, rows) == TOOL_OK)
+		table = table_new(titles.heads);
 	if (!table) {
 		tool_say("out of memory");
 		return TOOL_FAILED;
