@@ -592,10 +592,9 @@ static int chrome_gpu(void *userdata, const struct range_gpu_zone *zone)
 	p = begin_event(c, "X", s->begin_ns);
 	memcpy(p, ",\"dur\":", 7);
 	p = export_put_us(p + 7, MAX(s->end_ns - s->begin_ns, 0));
-	p += sprintf(p, ",\"fprof\":{\"gpu\":[%llu,%llu,%u,%llu,%llu,%llu,%d]}",
-		     (unsigned long long)s->frame, (unsigned long long)s->submission, s->view,
-		     (unsigned long long)s->fence, (unsigned long long)s->raw_begin,
-		     (unsigned long long)s->raw_end, s->calibrated);
+	p += sprintf(p, ",\"fprof\":{\"gpu\":[%lld,%lld,%u,%lld,%lld,%lld,%d]}",
+		     (long long)s->frame, (long long)s->submission, s->view, (long long)s->fence,
+		     (long long)s->raw_begin, (long long)s->raw_end, s->calibrated);
 	export_advance(c->out, p);
 	put_tail(c, s->marker);
 	export_text(c->out, "}");

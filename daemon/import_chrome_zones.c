@@ -85,8 +85,8 @@ static bool is_mixed(const struct chrome *c, uint32_t thread)
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-/* Ends what has ended in a lane before something comes at t at that depth (UINT32_MAX: an event
- * that is no zone). tied: of what ends at t itself, only what is as deep. */
+/* Ends what has ended in a lane before something comes at t at that depth (UINT32_MAX: deeper than
+ * any). tied: of what ends at t itself, only what is as deep. */
 static int lane_advance(struct lane *lane, int64_t t, uint32_t depth, bool tied)
 {
 	int r = 0;
@@ -430,7 +430,7 @@ static int put_point(struct zones *z, const struct import_record *record)
 	int r = z->lane_count > 0 ? 0 : open_lane(z);
 
 	if (r == 0)
-		r = lane_advance(&z->lanes[0], t, UINT32_MAX, false);
+		r = lane_advance(&z->lanes[0], t, UINT32_MAX, true);
 	if (r < 0)
 		return r;
 	out = z->lanes[0].out;
