@@ -256,7 +256,7 @@ static bool is_utf8(const uint8_t *s, size_t bytes)
 }
 
 struct name {
-	char text[3 * VPROF_NAME_MAX + 1];
+	char text[VPROF_NAME_MAX + 4];
 };
 
 /* Reads a name: 0, or -EBADMSG. */
@@ -278,8 +278,10 @@ static int get_name(struct vprof_reader *r, struct name *ret_name)
 		return 0;
 	}
 	r->recoded++;
-	for (i = 0; i < bytes; i++)
+	for (i = 0; i < bytes && to - ret_name->text <= VPROF_NAME_MAX; i++)
 		to = put_utf8(to, s[i] >= 0x80 && s[i] < 0xa0 ? windows_1252[s[i] - 0x80] : s[i]);
+	if (to - ret_name->text > VPROF_NAME_MAX)
+		return fault(r, r->at, "a name is longer than %d bytes", VPROF_NAME_MAX);
 	*to = '\0';
 	return 0;
 }

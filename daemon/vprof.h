@@ -22,7 +22,7 @@
 #define VPROF_ROWS_MAX	   (1u << 20) /* nodes, and nodes named again */
 #define VPROF_GROUPS_MAX   (1u << 16)
 #define VPROF_DEPTH_MAX	   1024
-#define VPROF_NAME_MAX	   1023 /* bytes */
+#define VPROF_NAME_MAX	   3072 /* bytes, in UTF-8 */
 #define VPROF_GROUPS_KNOWN 31
 #define VPROF_GROUP_OTHER  4 /* flags of a group that no side claims */
 #define VPROF_SHORT_LONG   4 /* bytes of a long time as the format has them */

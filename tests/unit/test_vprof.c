@@ -533,7 +533,13 @@ static void what_cannot_be_is_named(void **state)
 	made_begin(&m);
 	vprof_write_frame(&m.out, 1);
 	vprof_write_group(&m.out, long_name, 0);
-	expect_fault(&m, "longer than 1023 bytes");
+	expect_fault(&m, "longer than 3072 bytes");
+	memset(long_name, '\xe4', VPROF_NAME_MAX / 2 + 1); /* longer in UTF-8 */
+	long_name[VPROF_NAME_MAX / 2 + 1] = '\0';
+	made_begin(&m);
+	vprof_write_frame(&m.out, 1);
+	vprof_write_group(&m.out, long_name, 0);
+	expect_fault(&m, "longer than 3072 bytes");
 	made_begin(&m);
 	vprof_write_frame(&m.out, 1);
 	for (i = 0; i <= VPROF_DEPTH_MAX; i++)
