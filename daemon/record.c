@@ -79,9 +79,9 @@ static bool decides(const struct live *s, const struct ring *ring)
 
 int record_word(struct live *s, struct ring *ring, const struct words_event *e)
 {
-	uint32_t state = (uint8_t)e->words[1];
+	uint32_t state = e->count < 3 ? UINT32_MAX : (uint8_t)e->words[1];
 
-	if (e->count < 3 || state > FPROF_STATE_FROZEN)
+	if (state > FPROF_STATE_FROZEN)
 		return WORDS_DISCARD + DISCARD_MALFORMED;
 	if (!decides(s, ring))
 		return WORDS_STORED;

@@ -222,7 +222,6 @@ int part_of(struct live *s, struct track *track, uint32_t lane, struct part **re
 		part->track = track;
 		part->lane = lane;
 		part->steps_from = INT64_MIN;
-		part->stops = s->record.stops;
 		part->next = s->tracks.parts;
 		s->tracks.parts = part;
 		part->sibling = track->parts;

@@ -40,7 +40,8 @@ struct part {
 	uint32_t over;	  /* zones open beyond CHUNK_DEPTH_MAX */
 	uint32_t unknown; /* zones open that a loss hides: their ends are no mistakes */
 	uint32_t waits;	  /* wait zones among the open ones */
-	uint32_t stops;	  /* how often recording had ceased when it was last looked at */
+	uint32_t
+		stops; /* how often recording had ceased when it was last looked at; 0: never was */
 
 	/* the chunk that is being built */
 	bool open;	/* it has begun */
