@@ -146,16 +146,16 @@ static int show_end(struct visit *v, const struct visit_zone *zone, int64_t full
 /* Ends the innermost zone. One that was not shown ended before the range. */
 static int close_innermost(struct visit *v, int64_t full_end, uint32_t flags)
 {
-	struct visit_zone zone = v->zones.at[--v->zones.count];
+	struct visit_zone *zone = &v->zones.at[--v->zones.count];
 	int r = 0;
 
-	v->lanes.at[zone.lane]->stack[zone.level].at = NOWHERE;
+	v->lanes.at[zone->lane]->stack[zone->level].at = NOWHERE;
 	if (v->shown > v->zones.count) {
 		v->shown = v->zones.count;
-		zone.flags |= flags;
-		r = show_end(v, &zone, full_end);
+		zone->flags |= flags;
+		r = show_end(v, zone, full_end);
 	}
-	free(zone.text);
+	free(zone->text);
 	return r;
 }
 
@@ -198,16 +198,15 @@ static int end_unbalanced(struct visit *v, struct range_lane *lane, uint32_t mar
 	return r < 0 ? r : end_zone(v, lane, ZONE_UNBALANCED);
 }
 
-static int begin_zone(struct visit *v, uint32_t lane_index, const struct chunk_event *e)
+static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int64_t t)
 {
 	struct range_lane *lane = v->lanes.at[lane_index];
 	struct lane_open *open = &lane->stack[lane->depth];
-	struct visit_zone *zone;
 
 	if (lane->depth == CHUNK_DEPTH_MAX)
 		return -EBADMSG;
-	open->open.marker = e->marker;
-	open->open.begin = e->t;
+	open->open.marker = marker;
+	open->open.begin = t;
 	open->at = NOWHERE;
 	lane->depth++;
 	if (v->now >= v->range->t1)
@@ -215,13 +214,11 @@ static int begin_zone(struct visit *v, uint32_t lane_index, const struct chunk_e
 	if (VEC_RESERVE(&v->zones, 1) < 0)
 		return -ENOMEM;
 	open->at = (uint32_t)v->zones.count;
-	zone = &v->zones.at[v->zones.count++];
-	memset(zone, 0, sizeof(*zone));
-	zone->marker = e->marker;
-	zone->lane = lane_index;
-	zone->level = lane->depth - 1;
-	zone->full_begin = e->t;
-	zone->begin = v->now;
+	v->zones.at[v->zones.count++] = (struct visit_zone){.marker = marker,
+							    .lane = lane_index,
+							    .level = lane->depth - 1,
+							    .full_begin = t,
+							    .begin = v->now};
 	return v->now >= v->range->events_t0 ? show_zones(v) : 0;
 }
 
@@ -307,12 +304,12 @@ static int apply(struct visit *v, uint32_t lane_index)
 		return r;
 	switch (e->code) {
 	case CHUNK_BEGIN:
-		return begin_zone(v, lane_index, e);
+		return begin_zone(v, lane_index, e->marker, e->t);
 	case CHUNK_END:
 		return end_zone(v, lane, 0);
 	case CHUNK_NEXT:
 		r = end_zone(v, lane, 0);
-		return r < 0 ? r : begin_zone(v, lane_index, e);
+		return r < 0 ? r : begin_zone(v, lane_index, e->marker, e->t);
 	case CHUNK_TRUNCATE:
 		return end_zones(v, lane,
 				 lane->depth - (uint32_t)MIN(e->value.u, (uint64_t)lane->depth));
@@ -421,10 +418,31 @@ static struct range_lane *next_lane(const struct visit *v, uint32_t *ret_index, 
 	return best;
 }
 
+/* The begins and ends that follow at once, of a lane that is alone. */
+static int run_zones(struct visit *v, uint32_t index)
+{
+	struct range_lane *lane = v->lanes.at[index];
+	uint32_t code;
+	int64_t t;
+	int r = 0;
+
+	while (r == 0 && lane->depth < CHUNK_DEPTH_MAX &&
+	       range_lane_zone(lane, v->range->t1, &code, &t)) {
+		v->now = lane->last = MAX(v->now, t);
+		if (v->shown < v->zones.count && v->now > v->range->events_t0)
+			r = show_zones(v);
+		if (r == 0)
+			r = code == CHUNK_END ? end_zone(v, lane, 0)
+					      : begin_zone(v, index, code - CHUNK_BEGIN, t);
+	}
+	return r;
+}
+
 /* Runs a lane up to where another one has something to say. */
 static int run_lane(struct visit *v, uint32_t index, int64_t limit)
 {
 	struct range_lane *lane = v->lanes.at[index];
+	bool alone = limit == INT64_MAX;
 	int r;
 
 	do {
@@ -432,6 +450,8 @@ static int run_lane(struct visit *v, uint32_t index, int64_t limit)
 		if (r == -EBADMSG) {
 			lane->state = lane->chunk < lane->chunks.count ? LANE_LOAD : LANE_AT_END;
 			r = show_damage(v, lane);
+		} else if (r == 0 && alone && range_lane_in_chunk(lane)) {
+			r = run_zones(v, index);
 		}
 		if (r == 0)
 			r = advance(v, lane);
@@ -487,7 +507,7 @@ static int open_lanes(struct visit *v)
 static int visit_thread(struct visit *v)
 {
 	struct range_lane *lane;
-	uint32_t index;
+	uint32_t index = 0;
 	int64_t limit;
 	size_t i;
 	int r = open_lanes(v);

@@ -16,8 +16,9 @@
 
 #define WIDE	     UINT32_MAX
 #define WIDE_ENTRIES 3u /* the mark, begin and duration */
-#define BLOCK_FIRST  8u
-#define BLOCK_LAST   2048u
+#define BLOCK_FIRST  16u
+#define BLOCK_LAST   512u
+#define SLAB_BYTES   (1024u * 1024u)
 #define INDEX_FIRST  1024u
 
 struct zone_entry {
@@ -32,10 +33,34 @@ struct zone_block {
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-static int grow_block(struct zone_node *node)
+/* Blocks come from slabs, which go all at once. */
+struct zone_slab {
+	struct zone_slab *next;
+	size_t used;
+	uint8_t bytes[];
+};
+
+static void *slab_take(struct zone_tree *tree, size_t bytes)
+{
+	struct zone_slab *slab = tree->slabs;
+
+	if (!slab || slab->used + bytes > SLAB_BYTES) {
+		slab = malloc(sizeof(*slab) + SLAB_BYTES);
+		if (!slab)
+			return NULL;
+		slab->next = tree->slabs;
+		slab->used = 0;
+		tree->slabs = slab;
+	}
+	slab->used += bytes;
+	return slab->bytes + slab->used - bytes;
+}
+
+static int grow_block(struct zone_tree *tree, struct zone_node *node)
 {
 	uint32_t capacity = node->last ? MIN(2 * node->last->capacity, BLOCK_LAST) : BLOCK_FIRST;
-	struct zone_block *block = malloc(sizeof(*block) + capacity * sizeof(struct zone_entry));
+	struct zone_block *block =
+		slab_take(tree, sizeof(*block) + capacity * sizeof(struct zone_entry));
 
 	if (!block)
 		return -ENOMEM;
@@ -61,12 +86,13 @@ static int put_wide(struct zone_node *node, int64_t begin, int64_t duration)
 	return 0;
 }
 
-static int put_sample(struct zone_node *node, int64_t begin, int64_t duration)
+static int put_sample(struct zone_tree *tree, struct zone_node *node, int64_t begin,
+		      int64_t duration)
 {
 	uint64_t after = (uint64_t)(begin - node->last_begin);
 
 	if ((!node->last || node->last->count + WIDE_ENTRIES > node->last->capacity) &&
-	    grow_block(node) < 0)
+	    grow_block(tree, node) < 0)
 		return -ENOMEM;
 	node->last_begin = begin;
 	if (after > UINT32_MAX || (uint64_t)duration >= WIDE)
@@ -312,7 +338,7 @@ static int leave(struct reading *x, int64_t end, int64_t position)
 		tree->nodes.at[x->track].total_ns += duration;
 	if (tree->calls++ == ZONE_TREE_CALLS_MAX)
 		return -E2BIG;
-	return put_sample(node, position, duration);
+	return put_sample(tree, node, position, duration);
 }
 
 static int on_track(void *userdata, size_t index, const struct track_row *track)
@@ -381,7 +407,7 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 		tree->nodes.at[x->track].total_ns += duration;
 	if (tree->calls++ == ZONE_TREE_CALLS_MAX)
 		return -E2BIG;
-	return put_sample(&tree->nodes.at[node], position, duration);
+	return put_sample(tree, &tree->nodes.at[node], position, duration);
 }
 
 static int add_tracks(struct zone_tree *tree)
@@ -448,15 +474,11 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 
 void zone_tree_deinit(struct zone_tree *tree)
 {
-	size_t i;
+	struct zone_slab *next;
 
-	for (i = 0; i < tree->nodes.count; i++) {
-		struct zone_block *block = tree->nodes.at[i].first, *next;
-
-		for (; block; block = next) {
-			next = block->next;
-			free(block);
-		}
+	for (; tree->slabs; tree->slabs = next) {
+		next = tree->slabs->next;
+		free(tree->slabs);
 	}
 	VEC_FREE(&tree->nodes);
 	VEC_FREE(&tree->stack);

@@ -22,6 +22,7 @@
 #define ZONE_TREE_CALLS_MAX (1u << 24)
 
 struct zone_block; /* of samples */
+struct zone_slab;
 
 struct zone_node {
 	uint32_t parent;				/* NONE: it stands for a track */
@@ -54,6 +55,7 @@ struct zone_tree {
 	uint32_t *canonical; /* by marker: the first of its name */
 	uint32_t *index;     /* hash of parent and marker to node */
 	size_t index_size, indexed;
+	struct zone_slab *slabs;
 	VEC(struct zone_frame) stack;
 };
 struct zone_frame {
