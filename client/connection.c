@@ -292,6 +292,8 @@ static void control_read(struct session *s)
 	link->ordered = FPROF_LOAD_RELAXED(&c->record_state);
 	__atomic_store_n(&link->recording, link->ordered == FPROF_STATE_RECORDING,
 			 __ATOMIC_SEQ_CST);
+	alloc_track_want(&s->allocs, ALLOC_BY_DAEMON,
+			 FPROF_LOAD_RELAXED(&c->flags) & FPROF_CONTROL_ALLOCATIONS);
 	detail_read(s, c, link->control_bytes < bytes ? link->control_bytes : bytes);
 }
 

@@ -367,6 +367,7 @@ FPROF_API const char *fprof_version(void);
 		fprof_mark_stream_slow(&marker);                                      \
 	} while (0)
 
+#include "fprof_alloc.h"
 #include "fprof_inline.h"
 #else
 #include "fprof_disabled.h"

@@ -76,6 +76,7 @@
 #define fprof_session_info(key, value) ((void)(sizeof(key) + sizeof(value)))
 #define fprof_recording(on)	       FPROF_UNUSED_(on)
 #define fprof_loading(on)	       FPROF_UNUSED_(on)
+#define fprof_alloc(bytes)	       FPROF_UNUSED_(bytes)
 #define fprof_set_log(fn, data)	       ((void)(fn), (void)sizeof(data))
 #define fprof_version()		       ""
 

@@ -59,6 +59,8 @@ static fprof_scope begin(struct session *s, uint64_t top, uint32_t level,
 		thread_release(w);
 		return 0;
 	}
+	if (alloc_track_active(&s->allocs))
+		alloc_track_put(s, w);
 	depth = w->depth;
 	w->depth = depth + 1;
 	thread_put(s, w, &word, 1);
@@ -110,6 +112,8 @@ void fprof_end_slow(fprof_scope scope)
 	w = thread_hold(s);
 	if (!w)
 		return;
+	if (alloc_track_active(&s->allocs))
+		alloc_track_put(s, w);
 	thread_put(s, w, &word, 1);
 	if (w->depth > fprof_scope_depth(scope))
 		w->depth = fprof_scope_depth(scope);
@@ -141,6 +145,8 @@ fprof_scope fprof_next_slow(fprof_scope scope, struct fprof_marker *marker)
 		thread_release(w);
 		return end_and_begin(scope, marker);
 	}
+	if (alloc_track_active(&s->allocs))
+		alloc_track_put(s, w);
 	thread_put(s, w, &word, 1);
 	thread_release(w);
 	return top | fprof_scope_depth(scope);

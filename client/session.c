@@ -145,6 +145,7 @@ static int session_new(const struct session *old, struct session **ret_session)
 	if (old)
 		marker_inherit(s, old->kin.memory);
 	link_init(&s->link);
+	alloc_track_init(&s->allocs);
 	s->recording = s->link.recording;
 	s->told = FPROF_STATE_RECORDING;
 	FPROF_STORE_RELEASE(&s->head->magic, FPROF_MEMORY_MAGIC);

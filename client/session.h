@@ -8,6 +8,7 @@
 #ifndef FPROF_CLIENT_SESSION_H
 #define FPROF_CLIENT_SESSION_H
 
+#include "alloc_track.h"
 #include "connection.h"
 #include "detail.h"
 #include "fd.h"
@@ -71,6 +72,7 @@ struct session {
 	uint64_t changed_ticks; /* clock before the gates last followed the control page */
 	struct session_marks marks[SESSION_ORIGINS];
 	struct link link;
+	struct alloc_track allocs;
 
 	uint32_t spare_marker; /* an id that was claimed and not used, 0: none */
 	uint32_t new_names;    /* dynamic names this second */

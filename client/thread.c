@@ -161,14 +161,19 @@ static void populate(struct session *s, struct fprof_writer *w)
 	errno = error;
 }
 
+/* Is there more to do at an event than the inline path does? */
+static bool wants_slow(const struct session *s)
+{
+	return s->clock == FPROF_CLOCK_MONOTONIC || detail_active(&s->detail) ||
+	       alloc_track_active(&s->allocs);
+}
+
 void thread_mode(struct session *s, struct fprof_writer *w)
 {
 	uint32_t mode = WRITER_IDLE;
 
 	if (FPROF_LOAD_RELAXED(&s->recording))
-		mode = s->clock == FPROF_CLOCK_MONOTONIC || detail_active(&s->detail)
-			       ? WRITER_SLOW
-			       : WRITER_INLINE;
+		mode = wants_slow(s) ? WRITER_SLOW : WRITER_INLINE;
 	if (mode == w->mode)
 		return;
 	if (mode != WRITER_IDLE)
@@ -353,9 +358,7 @@ struct fprof_writer *thread_hold(struct session *s)
 /* Is w in a mode that is not what the session wants by now? */
 static bool mode_due(const struct session *s, const struct fprof_writer *w)
 {
-	if (w->mode == WRITER_SLOW)
-		return s->clock != FPROF_CLOCK_MONOTONIC && !detail_active(&s->detail);
-	return detail_active(&s->detail);
+	return wants_slow(s) != (w->mode == WRITER_SLOW);
 }
 
 /* In a process without marks the writers look after the connection, once a block or so. */

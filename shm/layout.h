@@ -195,6 +195,10 @@ enum fprof_record_state {
 	FPROF_STATE_FROZEN = 2,
 };
 
+enum fprof_control_flag {
+	FPROF_CONTROL_ALLOCATIONS = 1 << 0, /* allocations are to be told of */
+};
+
 /* The daemon's page. Fields are written with relaxed stores, generation last with release. */
 struct fprof_control {
 	uint64_t magic; /* FPROF_CONTROL_MAGIC */
@@ -203,7 +207,7 @@ struct fprof_control {
 	uint32_t generation;	/* changes with every change below */
 	uint32_t record_state;	/* enum fprof_record_state */
 	uint32_t gate;		/* zones with level < gate are recorded: 0..FPROF_LEVELS */
-	uint32_t pad0;
+	uint32_t flags; /* enum fprof_control_flag; 0 before minor version 1 */
 	uint64_t heartbeat; /* grows at least 2x a second while the daemon lives */
 	uint64_t session_id;
 	uint64_t pad1[2];

@@ -11,7 +11,7 @@
  * Finding the next one may allocate, on some systems: that thread gets memory from a small arena
  * meanwhile, which is never given back.
  */
-#include "alloc.h"
+#include "client/fprof_alloc.h"
 
 #include "client/preload/elf.h"
 #include "shm/atomic.h"
