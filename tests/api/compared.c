@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* A game whose frames are known: how many, how many milliseconds "work" takes, how often "step" is
+ * called, and the name of a zone that only this run has. It counts its steps, too. */
+#include <fprof.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void pass(long ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+	if (ms > 0)
+		nanosleep(&t, NULL);
+}
+
+static void frame(long ms, long steps, int newer)
+{
+	long i;
+
+	FPROF_ZONE("frame");
+	{
+		FPROF_ZONE("work");
+		pass(ms);
+	}
+	for (i = 0; i < steps; i++) {
+		FPROF_ZONE("step");
+	}
+	if (newer) {
+		FPROF_ZONE("newer");
+	} else {
+		FPROF_ZONE("older");
+	}
+	FPROF_COUNTER_SET_I64("steps", FPROF_UNIT_COUNT, steps);
+}
+
+int main(int argc, char **argv)
+{
+	long frames = argc > 1 ? strtol(argv[1], NULL, 10) : 40;
+	long ms = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+	long steps = argc > 3 ? strtol(argv[3], NULL, 10) : 10;
+	int newer = argc > 4 && strcmp(argv[4], "newer") == 0;
+	long i;
+
+	for (i = 0; i < frames; i++) {
+		frame(ms, steps, newer);
+		fprof_frame_mark();
+	}
+	return 0;
+}
