@@ -49,6 +49,7 @@ void api_json_recording(struct json *j, const struct api *api, const struct hist
 	json_member_bool(j, "on_demand", view.on_demand);
 	json_member_bool(j, "waits_for_consumer", view.waits);
 	json_member_uint(j, "consumers", view.consumers);
+	json_member_bool(j, "allocations", view.allocations);
 	json_object_end(j);
 }
 
@@ -89,20 +90,32 @@ static void fail_order(struct api_answer *a, uint64_t session, int error)
 
 void api_recording_set(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
-	static const char *const known[] = {"state", NULL};
+	static const char *const known[] = {"state", "allocations", NULL};
+	static const char *const flags[] = {"true", "false", NULL};
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
 	_cleanup_body_ struct body *body = NULL;
 	enum fprof_record_state state = FPROF_STATE_STOPPED;
+	enum body_kind allocations;
+	bool orders;
 	int r;
 
 	if (!api_open_session(api, q, a, &reader, &s) || !api_body(q, a, known, &body))
 		return;
-	if (!parse_state(body, &state)) {
+	allocations = body_kind(body, "allocations");
+	if (allocations != BODY_ABSENT && allocations != BODY_BOOL) {
+		api_fail_member(a, "allocations", flags);
+		return;
+	}
+	orders = body_kind(body, "state") != BODY_ABSENT || allocations == BODY_ABSENT;
+	if (orders && !parse_state(body, &state)) {
 		api_fail_member(a, "state", states);
 		return;
 	}
-	r = drain_session_record(api->context->drain, s.row.id, state);
+	r = orders ? drain_session_record(api->context->drain, s.row.id, state) : 0;
+	if (r == 0 && allocations == BODY_BOOL)
+		r = control_set_allocations(drain_controls(api->context->drain), s.row.id,
+					    body_bool(body, "allocations"));
 	if (r < 0)
 		fail_order(a, s.row.id, r);
 	else

@@ -193,6 +193,8 @@ int control_set_view(struct control_set *set, uint64_t session, struct control_v
 			.on_demand = set->on_demand,
 			.waits = waits(set, e),
 			.consumers = e->consumers,
+			.allocations = FPROF_LOAD_RELAXED(&e->control->page->flags) &
+				       FPROF_CONTROL_ALLOCATIONS,
 		};
 	}
 	pthread_mutex_unlock(&set->lock);
@@ -287,6 +289,23 @@ int control_set_level(struct control_set *set, uint64_t session, const struct de
 		publish_detail(e);
 	pthread_mutex_unlock(&set->lock);
 	return r;
+}
+
+int control_set_allocations(struct control_set *set, uint64_t session, bool tracked)
+{
+	struct fprof_control *page;
+	struct entry *e;
+
+	pthread_mutex_lock(&set->lock);
+	e = find(set, session);
+	if (e) {
+		page = e->control->page;
+		FPROF_STORE_RELAXED(&page->flags,
+				    tracked ? (uint32_t)FPROF_CONTROL_ALLOCATIONS : 0u);
+		FPROF_STORE_RELEASE(&page->generation, page->generation + 1);
+	}
+	pthread_mutex_unlock(&set->lock);
+	return e ? 0 : -ENOENT;
 }
 
 int control_set_mask(struct control_set *set, uint64_t session, const char *category, bool masked)

@@ -43,6 +43,7 @@ struct control_view {
 	bool on_demand;
 	bool waits; /* ordered to record, but no consumer holds it */
 	unsigned consumers;
+	bool allocations; /* are asked for */
 };
 /* 0 or -ENOENT: no such live session. */
 int control_set_view(struct control_set *set, uint64_t session, struct control_view *ret_view);
@@ -66,6 +67,8 @@ int control_set_detail(struct control_set *set, uint64_t session, struct detail_
 /* As detail_set_level and detail_set_mask, in force at the next frame boundary. And -ENOENT. */
 int control_set_level(struct control_set *set, uint64_t session, const struct detail_path *path,
 		      int level);
+/* Are allocations to be told of? The clients take it over at their next frame boundary. */
+int control_set_allocations(struct control_set *set, uint64_t session, bool tracked);
 int control_set_mask(struct control_set *set, uint64_t session, const char *category, bool masked);
 
 #endif
