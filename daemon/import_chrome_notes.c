@@ -131,6 +131,7 @@ static bool track_array(struct chrome_member *m, struct track_row *row)
 static int metadata_member(struct chrome_member *m)
 {
 	struct metadata *d = m->userdata;
+	int64_t whole;
 
 	if (TRACE_JSON_IS(&m->key, "name") &&
 	    (m->value.kind == TRACE_JSON_TEXT || m->value.kind == TRACE_JSON_WORD)) {
@@ -145,7 +146,7 @@ static int metadata_member(struct chrome_member *m)
 			      : trace_json_is(&m->value, "gpu queue", 9) ? TRACK_GPU_QUEUE
 									 : TRACK_THREAD;
 	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "ns_per_tick")) {
-		chrome_parse_number(&m->value, &(int64_t){0}, &d->row.ns_per_tick);
+		chrome_parse_number(&m->value, &whole, &d->row.ns_per_tick);
 	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "track") &&
 		   m->value.kind == TRACE_JSON_ARRAY) {
 		d->has_row = track_array(m, &d->row);
