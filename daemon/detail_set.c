@@ -113,7 +113,6 @@ static size_t find_mask(const struct detail_set *set, const char *category)
 int detail_set_mask(struct detail_set *set, const char *category, bool masked)
 {
 	size_t i = find_mask(set, category);
-	char *copy;
 
 	if (masked == (i < set->masks.count))
 		return 0;
@@ -124,11 +123,13 @@ int detail_set_mask(struct detail_set *set, const char *category, bool masked)
 	}
 	if (set->masks.count == DETAIL_MASKS_MAX)
 		return -ENOSPC;
-	copy = strdup(category);
-	if (!copy || VEC_PUSH(&set->masks, copy) < 0) {
-		free(copy);
+	/* Pointers are what it holds. NOLINTNEXTLINE(bugprone-sizeof-expression) */
+	if (VEC_RESERVE(&set->masks, 1) < 0)
 		return -ENOMEM;
-	}
+	set->masks.at[set->masks.count] = strdup(category);
+	if (!set->masks.at[set->masks.count])
+		return -ENOMEM;
+	set->masks.count++;
 	return 0;
 }
 

@@ -224,15 +224,15 @@ static int on_end(void *userdata, const struct range_zone *zone)
 static int walk(struct known_paths *known, const struct detail_path *path,
 		const struct range *range, struct known_place *place)
 {
-	_cleanup_free_ bool *offered = calloc(range->markers.count + 1, sizeof(*offered));
-	struct search search = {known, path, range, place, 0, offered};
+	struct search search = {.known = known, .path = path, .range = range, .place = place};
 	const struct range_visitor visitor = {
 		.userdata = &search, .track = on_track, .begin = on_begin, .end = on_end};
-	int r;
+	int r = -ENOMEM;
 
-	if (!offered)
-		return -ENOMEM;
-	r = range_visit(known->h, range, &visitor);
+	search.offered = calloc(range->markers.count + 1, sizeof(*search.offered));
+	if (search.offered)
+		r = range_visit(known->h, range, &visitor);
+	free(search.offered);
 	return r == FOUND ? 0 : r;
 }
 

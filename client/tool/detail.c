@@ -131,14 +131,18 @@ static void print_detail(const json_t *answer)
 {
 	const json_t *node = json_object_get(answer, "node"), *category;
 	const json_t *categories = json_object_get(answer, "categories");
+	const json_t *levels = json_object_get(answer, "levels");
 	size_t i;
 
 	if (json_is_object(node)) {
 		print_node(node);
 		return;
 	}
-	json_array_foreach(json_object_get(answer, "levels"), i, node) print_node(node);
-	if (i == 0)
+	json_array_foreach(levels, i, node)
+	{
+		print_node(node);
+	}
+	if (json_array_size(levels) == 0)
 		printf("everything: level %lld\n",
 		       (long long)json_integer_value(json_object_get(answer, "default")));
 	json_array_foreach(categories, i, category)
