@@ -70,7 +70,16 @@ struct range_zone {
 };
 struct range_event {
 	/* FIBER: from here on the thread runs the fiber of track value.i; 0: itself again */
-	enum { RANGE_INSTANT, RANGE_MESSAGE, RANGE_COUNTER, RANGE_MARK, RANGE_FIBER } kind;
+	/* ALLOC: the thread allocated value.i bytes in count allocations since the last zone began
+	 * or ended, in the zone that is innermost now */
+	enum {
+		RANGE_INSTANT,
+		RANGE_MESSAGE,
+		RANGE_COUNTER,
+		RANGE_MARK,
+		RANGE_FIBER,
+		RANGE_ALLOC
+	} kind;
 	uint32_t marker; /* MARK: the id of its stream, 0: main */
 	int64_t t;
 	uint32_t colour;      /* MESSAGE */
@@ -79,7 +88,8 @@ struct range_event {
 	union {
 		int64_t i;
 		double d;
-	} value; /* COUNTER; MARK: i is the engine's number or -1 */
+	} value;       /* COUNTER; MARK: i is the engine's number or -1 */
+	int64_t count; /* ALLOC */
 };
 struct range_gpu_zone {
 	struct gpu_span_row span; /* ns, as stored */

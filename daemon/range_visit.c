@@ -259,6 +259,19 @@ static void set_value(struct visit *v, const struct range_lane *lane, const stru
 	zone->value.i = e->value.i;
 }
 
+/* Of an event that the drain keeps as it was. False: it is another, or no sound one. */
+static bool get_allocations(const struct chunk_event *e, struct range_event *out)
+{
+	uint64_t words[2];
+
+	if (e->type != FPROF_EXT_ALLOC || e->byte_count < sizeof(words))
+		return false;
+	memcpy(words, e->bytes, sizeof(words));
+	out->value.i = (int64_t)MIN(words[0], (uint64_t)INT64_MAX / 4096);
+	out->count = (int64_t)MIN(words[1], (uint64_t)INT64_MAX / 4096);
+	return true;
+}
+
 /* Anything but zones. */
 static int show_event(struct visit *v, const struct chunk_event *e)
 {
@@ -281,6 +294,10 @@ static int show_event(struct visit *v, const struct chunk_event *e)
 		out.kind = RANGE_MARK;
 		out.marker = e->stream;
 		out.value.i = e->value.i;
+	} else if (e->code == CHUNK_OTHER) {
+		out.kind = RANGE_ALLOC;
+		if (!get_allocations(e, &out))
+			return 0;
 	} else if (e->code == CHUNK_FIBER_ENTER || e->code == CHUNK_FIBER_LEAVE) {
 		out.kind = RANGE_FIBER;
 		out.value.i = e->track;
@@ -326,6 +343,7 @@ static int apply(struct visit *v, uint32_t lane_index)
 	case CHUNK_MARK:
 	case CHUNK_FIBER_ENTER:
 	case CHUNK_FIBER_LEAVE:
+	case CHUNK_OTHER:
 		return show_event(v, e);
 	default:
 		return 0;

@@ -395,7 +395,7 @@ static bool is_recorded(const struct words_event *e)
 	uint32_t kind = fprof_word_ext_kind(e->words[0]);
 
 	return kind == FPROF_EXT_COUNTER || kind == FPROF_EXT_MESSAGE || kind == FPROF_EXT_TEXT ||
-	       kind == FPROF_EXT_VALUE;
+	       kind == FPROF_EXT_VALUE || kind == FPROF_EXT_ALLOC;
 }
 
 static int event_record(struct live *s, struct ring *ring, const struct words_event *e)

@@ -49,7 +49,7 @@ static const struct tool_command commands[] = {
 static const char help_text[] =
 	"fprof: records and shows the frames of games\n"
 	"\n"
-	"  fprof run [--name N] [--] COMMAND...   run a game under the recording hook\n"
+	"  fprof run [--name N] [--alloc] [--] COMMAND...  run a game under the recording hook\n"
 	"  fprof run --frames N [--skip M] --export FILE [--] COMMAND...\n"
 	"                                         measure N frames of it, end it, write a report\n"
 	"  fprof status                           what the daemon does, and what it cannot\n"

@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOOK_FILE "libfprof-preload.so"
+#define HOOK_FILE  "libfprof-preload.so"
+#define ALLOC_FILE "libfprof-alloc.so"
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
@@ -26,6 +27,8 @@ struct run {
 	char **command;
 	char path[PATH_MAX]; /* the file that command[0] stands for */
 	char hook[PATH_MAX];
+	bool alloc; /* --alloc */
+	char alloc_hook[PATH_MAX];
 	struct harness_order harness;
 };
 
@@ -82,6 +85,10 @@ static int parse(struct run *run, struct tool_options *options, int argc, char *
 		}
 		if (strcmp(argument, "--json") == 0) {
 			options->json = true;
+			continue;
+		}
+		if (strcmp(argument, "--alloc") == 0) {
+			run->alloc = true;
 			continue;
 		}
 		taken = tool_option(argc, argv, &i, "--name", &run->name);
@@ -143,6 +150,21 @@ static int find_hook(char *ret_path)
 	return TOOL_UNAVAILABLE;
 }
 
+/* The library that counts allocations lies beside the hook. */
+static int find_alloc_hook(struct run *run)
+{
+	char directory[PATH_MAX];
+	const char *slash = strrchr(run->hook, '/');
+
+	if (!run->alloc)
+		return TOOL_OK;
+	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - run->hook), run->hook);
+	if (try_hook(directory, "/" ALLOC_FILE, run->alloc_hook))
+		return TOOL_OK;
+	tool_say(ALLOC_FILE " is not beside %s", run->hook);
+	return TOOL_UNAVAILABLE;
+}
+
 static int find_program(struct run *run)
 {
 	int r = program_find(run->command[0], run->path, sizeof(run->path));
@@ -196,10 +218,14 @@ static int set_preload(const char *hook)
 
 static int set_environment(const struct run *run)
 {
-	int r = set_preload(run->hook);
+	int r = run->alloc ? set_preload(run->alloc_hook) : TOOL_OK;
 
+	if (r == TOOL_OK)
+		r = set_preload(run->hook);
 	if (r != TOOL_OK)
 		return r;
+	if (run->alloc && setenv("FPROF_ALLOC", "1", 1) < 0)
+		return TOOL_FAILED;
 	if (setenv("FPROF_RUN", "1", 1) < 0)
 		return TOOL_FAILED;
 	if (run->name && setenv("FPROF_NAME", run->name, 1) < 0)
@@ -251,6 +277,8 @@ int tool_run(const struct tool_options *options, int argc, char **argv)
 		r = find_program(&run);
 	if (r == TOOL_OK)
 		r = find_hook(run.hook);
+	if (r == TOOL_OK)
+		r = find_alloc_hook(&run);
 	if (r == TOOL_OK)
 		r = set_environment(&run);
 	if (r == TOOL_OK)
