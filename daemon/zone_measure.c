@@ -13,9 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-#define DIGIT_BITS 11u
-#define DIGITS	   (1u << DIGIT_BITS)
-#define SORTED	   24 /* so few are sorted */
+#define DIGIT_BITS \
+	11u /* of many values; of few, where clearing the counts would cost most, fewer */
+#define FEW_BITS 7u
+#define FEW	 4096
+#define DIGITS	 (1u << DIGIT_BITS)
+#define SORTED	 24 /* so few are sorted */
 
 int zone_measure_init(struct zone_measure *m, const struct zone_tree *tree, bool per_frame)
 {
@@ -85,13 +88,20 @@ static size_t keep_digit(const uint64_t *from, size_t count, unsigned shift, uin
 	return kept;
 }
 
-static void count_digits(const uint64_t *v, size_t count, unsigned shift, uint32_t *counts)
+static unsigned digit_bits(size_t count)
 {
+	return count < FEW ? FEW_BITS : DIGIT_BITS;
+}
+
+static void count_digits(const uint64_t *v, size_t count, unsigned shift, unsigned bits,
+			 uint32_t *counts)
+{
+	uint64_t mask = (UINT64_C(1) << bits) - 1;
 	size_t i;
 
-	memset(counts, 0, DIGITS * sizeof(*counts));
+	memset(counts, 0, sizeof(*counts) << bits);
 	for (i = 0; i < count; i++)
-		counts[v[i] >> shift & (DIGITS - 1)]++;
+		counts[v[i] >> shift & mask]++;
 }
 
 /* rank, from 0, of values that share all bits from shift on; they are in v, which is ours. */
@@ -100,13 +110,13 @@ static uint64_t select_within(uint64_t *v, size_t count, unsigned shift, size_t 
 	uint32_t counts[DIGITS];
 
 	while (count > SORTED && shift > 0) {
-		unsigned step = MIN(shift, DIGIT_BITS);
+		unsigned bits = digit_bits(count);
 		uint64_t digit;
 
-		shift -= step;
-		count_digits(v, count, shift, counts);
+		shift -= MIN(shift, bits);
+		count_digits(v, count, shift, bits, counts);
 		digit = find_digit(counts, &rank);
-		digit |= v[0] >> shift & ~(uint64_t)(DIGITS - 1);
+		digit |= v[0] >> shift & ~((UINT64_C(1) << bits) - 1);
 		count = keep_digit(v, count, shift, digit, v);
 	}
 	if (shift > 0)
@@ -119,14 +129,14 @@ void zone_select(const uint64_t *values, size_t count, uint64_t *scratch, const 
 {
 	uint32_t counts[DIGITS];
 	uint64_t all = 0;
-	unsigned bits, shift;
+	unsigned bits = digit_bits(count), used, shift;
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		all |= values[i];
-	bits = bits_of(all);
-	shift = bits > DIGIT_BITS ? bits - DIGIT_BITS : 0;
-	count_digits(values, count, shift, counts);
+	used = bits_of(all);
+	shift = used > bits ? used - bits : 0;
+	count_digits(values, count, shift, bits, counts);
 	for (i = 0; i < rank_count; i++) {
 		size_t rank = ranks[i] - 1, kept;
 		uint64_t digit = find_digit(counts, &rank);

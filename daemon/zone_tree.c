@@ -7,18 +7,22 @@
  *
  * A sample is two 32-bit numbers: ns since the begin of the one before, and its duration. One that
  * does not fit has the duration WIDE and is followed by its begin and duration in full. So 1.2
- * million calls are 10 MB.
+ * million calls are 10 MB. They are kept in short blocks, one after the other as they are begun:
+ * what a frame writes to lies together, however many nodes there are. (Long ones had each node
+ * write to a page of its own, and the misses took more than the rest.)
  */
 #include "zone_tree.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define WIDE	     UINT32_MAX
 #define WIDE_ENTRIES 3u /* the mark, begin and duration */
-#define BLOCK_FIRST  16u
-#define BLOCK_LAST   512u
-#define SLAB_BYTES   (1024u * 1024u)
+#define BLOCK_FIRST  8u
+#define BLOCK_LAST   32u
+#define SLAB_FIRST   (64u * 1024u)
+#define SLAB_LAST    (2048u * 1024u)
 #define INDEX_FIRST  1024u
 
 struct zone_entry {
@@ -33,32 +37,45 @@ struct zone_block {
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-/* Blocks come from slabs, which go all at once. */
+/* Blocks come from slabs, which go all at once. A large one is a huge page where there are such:
+ * one fault after the other for small ones would cost more than all the rest. */
 struct zone_slab {
 	struct zone_slab *next;
-	size_t used;
-	uint8_t bytes[];
+	size_t size, used;
 };
+
+static struct zone_slab *slab_new(size_t size)
+{
+	struct zone_slab *slab = aligned_alloc(size, size);
+
+	if (!slab)
+		return NULL;
+	if (size == SLAB_LAST)
+		madvise(slab, size, MADV_HUGEPAGE);
+	slab->size = size;
+	slab->used = sizeof(*slab);
+	return slab;
+}
 
 static void *slab_take(struct zone_tree *tree, size_t bytes)
 {
 	struct zone_slab *slab = tree->slabs;
 
-	if (!slab || slab->used + bytes > SLAB_BYTES) {
-		slab = malloc(sizeof(*slab) + SLAB_BYTES);
+	if (!slab || slab->used + bytes > slab->size) {
+		slab = slab_new(slab ? SLAB_LAST : SLAB_FIRST);
 		if (!slab)
 			return NULL;
 		slab->next = tree->slabs;
-		slab->used = 0;
 		tree->slabs = slab;
 	}
 	slab->used += bytes;
-	return slab->bytes + slab->used - bytes;
+	return (uint8_t *)slab + slab->used - bytes;
 }
 
-static int grow_block(struct zone_tree *tree, struct zone_node *node)
+static int grow_block(struct zone_tree *tree, uint32_t node)
 {
-	uint32_t capacity = node->last ? MIN(2 * node->last->capacity, BLOCK_LAST) : BLOCK_FIRST;
+	struct zone_sink *sink = &tree->sinks.at[node];
+	uint32_t capacity = sink->last ? MIN(2 * sink->last->capacity, BLOCK_LAST) : BLOCK_FIRST;
 	struct zone_block *block =
 		slab_take(tree, sizeof(*block) + capacity * sizeof(struct zone_entry));
 
@@ -67,37 +84,39 @@ static int grow_block(struct zone_tree *tree, struct zone_node *node)
 	block->next = NULL;
 	block->count = 0;
 	block->capacity = capacity;
-	if (node->last)
-		node->last->next = block;
+	if (sink->last)
+		sink->last->next = block;
 	else
-		node->first = block;
-	node->last = block;
+		tree->nodes.at[node].first = block;
+	sink->last = block;
 	return 0;
 }
 
-static int put_wide(struct zone_node *node, int64_t begin, int64_t duration)
+static int put_wide(struct zone_block *block, int64_t begin, int64_t duration)
 {
-	struct zone_entry *e = &node->last->entries[node->last->count];
+	struct zone_entry *e = &block->entries[block->count];
 
 	e[0] = (struct zone_entry){0, WIDE};
 	memcpy(&e[1], &begin, sizeof(begin));
 	memcpy(&e[2], &duration, sizeof(duration));
-	node->last->count += WIDE_ENTRIES;
+	block->count += WIDE_ENTRIES;
 	return 0;
 }
 
-static int put_sample(struct zone_tree *tree, struct zone_node *node, int64_t begin,
-		      int64_t duration)
+static int put_sample(struct zone_tree *tree, uint32_t node, int64_t begin, int64_t duration)
 {
-	uint64_t after = (uint64_t)(begin - node->last_begin);
+	struct zone_sink *sink = &tree->sinks.at[node];
+	uint64_t after = (uint64_t)(begin - sink->begin);
 
-	if ((!node->last || node->last->count + WIDE_ENTRIES > node->last->capacity) &&
+	if (tree->calls++ == ZONE_TREE_CALLS_MAX)
+		return -E2BIG;
+	if ((!sink->last || sink->last->count + WIDE_ENTRIES > sink->last->capacity) &&
 	    grow_block(tree, node) < 0)
 		return -ENOMEM;
-	node->last_begin = begin;
+	sink->begin = begin;
 	if (after > UINT32_MAX || (uint64_t)duration >= WIDE)
-		return put_wide(node, begin, duration);
-	node->last->entries[node->last->count++] =
+		return put_wide(sink->last, begin, duration);
+	sink->last->entries[sink->last->count++] =
 		(struct zone_entry){(uint32_t)after, (uint32_t)duration};
 	return 0;
 }
@@ -234,8 +253,12 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 
 	if (id >= ZONE_TREE_NODES_MAX)
 		return -E2BIG;
-	if (VEC_RESERVE(&tree->nodes, 1) < 0 || index_reserve(tree) < 0)
+	if (VEC_RESERVE(&tree->nodes, 1) < 0 || VEC_RESERVE(&tree->steps, 1) < 0 ||
+	    VEC_RESERVE(&tree->sinks, 1) < 0 || index_reserve(tree) < 0)
 		return -ENOMEM;
+	tree->steps.at[tree->steps.count++] =
+		(struct zone_step){marker, ZONE_NODE_NONE, ZONE_NODE_NONE, ZONE_NODE_NONE};
+	tree->sinks.at[tree->sinks.count++] = (struct zone_sink){0};
 	node = &tree->nodes.at[tree->nodes.count++];
 	above = &tree->nodes.at[parent];
 	*node = (struct zone_node){
@@ -246,14 +269,15 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 		.first_child = ZONE_NODE_NONE,
 		.last_child = ZONE_NODE_NONE,
 		.next_sibling = ZONE_NODE_NONE,
-		.cursor = ZONE_NODE_NONE,
 		.gpu = above->gpu,
 		.nested = is_nested(tree, parent, marker),
 	};
-	if (above->last_child == ZONE_NODE_NONE)
-		above->first_child = id;
-	else
+	if (above->last_child == ZONE_NODE_NONE) {
+		above->first_child = tree->steps.at[parent].first_child = id;
+	} else {
 		tree->nodes.at[above->last_child].next_sibling = id;
+		tree->steps.at[above->last_child].next_sibling = id;
+	}
 	above->last_child = id;
 	index_put(tree, id);
 	*ret_node = id;
@@ -262,40 +286,45 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 
 static bool is_child(const struct zone_tree *tree, uint32_t node, uint32_t marker)
 {
-	return node != ZONE_NODE_NONE && tree->nodes.at[node].marker == marker;
+	return node != ZONE_NODE_NONE && tree->steps.at[node].marker == marker;
 }
 
-/* The child called marker, which is made if need be. */
+/* The child called marker by the table, which is made if need be. */
+static int find_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
+{
+	size_t at = tree->index_size ? hash_child(tree, parent, marker) : 0;
+
+	for (; tree->index_size && tree->index[at] != ZONE_NODE_NONE;
+	     at = (at + 1) & (tree->index_size - 1)) {
+		*ret_node = tree->index[at];
+		if (is_child(tree, *ret_node, marker) && tree->nodes.at[*ret_node].parent == parent)
+			return 0;
+	}
+	return add_node(tree, parent, marker, ret_node);
+}
+
+/* The child called marker: the last one, the one after it, the first one, or any. */
 static int enter_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
 {
-	struct zone_node *above = &tree->nodes.at[parent];
-	uint32_t next = above->cursor == ZONE_NODE_NONE
-				? above->first_child
-				: tree->nodes.at[above->cursor].next_sibling;
-	uint32_t node = ZONE_NODE_NONE;
-	size_t at;
-	int r = 0;
+	const struct zone_step *above = &tree->steps.at[parent];
+	uint32_t cursor = above->cursor, next;
+	int r;
 
-	if (is_child(tree, above->cursor, marker)) {
-		*ret_node = above->cursor;
+	if (is_child(tree, cursor, marker)) {
+		*ret_node = cursor;
 		return 0;
 	}
-	if (is_child(tree, next, marker))
-		node = next;
-	else if (is_child(tree, above->first_child, marker))
-		node = above->first_child;
-	for (at = tree->index_size ? hash_child(tree, parent, marker) : 0;
-	     node == ZONE_NODE_NONE && tree->index_size && tree->index[at] != ZONE_NODE_NONE;
-	     at = (at + 1) & (tree->index_size - 1))
-		if (is_child(tree, tree->index[at], marker) &&
-		    tree->nodes.at[tree->index[at]].parent == parent)
-			node = tree->index[at];
-	if (node == ZONE_NODE_NONE)
-		r = add_node(tree, parent, marker, &node);
-	if (r < 0)
-		return r;
-	tree->nodes.at[parent].cursor = node;
-	*ret_node = node;
+	next = cursor == ZONE_NODE_NONE ? above->first_child : tree->steps.at[cursor].next_sibling;
+	if (is_child(tree, next, marker)) {
+		*ret_node = next;
+	} else if (is_child(tree, above->first_child, marker)) {
+		*ret_node = above->first_child;
+	} else {
+		r = find_child(tree, parent, marker, ret_node);
+		if (r < 0)
+			return r;
+	}
+	tree->steps.at[parent].cursor = *ret_node;
 	return 0;
 }
 
@@ -318,27 +347,15 @@ static int enter(struct reading *x, uint32_t marker, int64_t begin, bool out)
 	return r < 0 ? r : VEC_PUSH(&tree->stack, frame);
 }
 
-/* position: where the sample stands in time. Nothing is counted of what lies in frames that are
- * left out. */
-static int leave(struct reading *x, int64_t end, int64_t position)
+/* Nothing is counted of what lies in frames that are left out. */
+static int leave(struct reading *x, int64_t end)
 {
 	struct zone_tree *tree = x->tree;
 	struct zone_frame frame = tree->stack.at[--tree->stack.count];
-	struct zone_node *node = &tree->nodes.at[frame.node];
-	int64_t duration = end - frame.begin;
 
-	if (frame.out && duration <= 0)
+	if (frame.out && end <= frame.begin)
 		return 0;
-	node->calls++;
-	node->total_ns += duration;
-	node->self_ns += duration - frame.children;
-	if (tree->stack.count > 0)
-		tree->stack.at[tree->stack.count - 1].children += duration;
-	else
-		tree->nodes.at[x->track].total_ns += duration;
-	if (tree->calls++ == ZONE_TREE_CALLS_MAX)
-		return -E2BIG;
-	return put_sample(tree, node, position, duration);
+	return put_sample(tree, frame.node, frame.begin, end - frame.begin);
 }
 
 static int on_track(void *userdata, size_t index, const struct track_row *track)
@@ -364,10 +381,9 @@ static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 static int on_end(void *userdata, const struct range_zone *zone)
 {
 	struct reading *x = userdata;
-	const struct zone_frame *frame = &x->tree->stack.at[x->tree->stack.count - 1];
 	bool out;
 
-	return leave(x, counted_ns(&x->tree->counted, zone->end, &out), frame->begin);
+	return leave(x, counted_ns(&x->tree->counted, zone->end, &out));
 }
 
 static int on_gap(void *userdata, const struct gap_row *gap)
@@ -398,35 +414,54 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 	r = VEC_PUSH(&tree->stack, ((struct zone_frame){.node = node}));
 	if (r < 0 || !counted_begin_of(&tree->counted, zone->span.frame, &position))
 		return r;
-	tree->nodes.at[node].calls++;
-	tree->nodes.at[node].total_ns += duration;
-	tree->nodes.at[node].self_ns += duration;
-	if (depth > 0)
-		tree->nodes.at[parent].self_ns -= duration;
-	else
-		tree->nodes.at[x->track].total_ns += duration;
-	if (tree->calls++ == ZONE_TREE_CALLS_MAX)
-		return -E2BIG;
-	return put_sample(tree, &tree->nodes.at[node], position, duration);
+	return put_sample(tree, node, position, duration);
 }
 
 static int add_tracks(struct zone_tree *tree)
 {
 	size_t i;
 
-	if (VEC_RESERVE(&tree->nodes, tree->range->tracks.count) < 0)
+	if (VEC_RESERVE(&tree->nodes, tree->range->tracks.count) < 0 ||
+	    VEC_RESERVE(&tree->steps, tree->range->tracks.count) < 0 ||
+	    VEC_RESERVE(&tree->sinks, tree->range->tracks.count) < 0)
 		return -ENOMEM;
-	for (i = 0; i < tree->range->tracks.count; i++)
+	for (i = 0; i < tree->range->tracks.count; i++) {
 		tree->nodes.at[tree->nodes.count++] = (struct zone_node){
 			.parent = ZONE_NODE_NONE,
 			.track = (uint32_t)i,
 			.first_child = ZONE_NODE_NONE,
 			.last_child = ZONE_NODE_NONE,
 			.next_sibling = ZONE_NODE_NONE,
-			.cursor = ZONE_NODE_NONE,
 			.gpu = tree->range->tracks.at[i].kind == TRACK_GPU_QUEUE,
 		};
+		tree->steps.at[tree->steps.count++] = (struct zone_step){
+			ZONE_NODE_NONE, ZONE_NODE_NONE, ZONE_NODE_NONE, ZONE_NODE_NONE};
+		tree->sinks.at[tree->sinks.count++] = (struct zone_sink){0};
+	}
 	return 0;
+}
+
+/* What the samples add up to. A zone's children are the calls right inside its own, so its own time
+ * is what they leave of it. */
+static void add_up(struct zone_tree *tree)
+{
+	size_t tracks = tree->range->tracks.count, i;
+	int64_t begin, duration;
+
+	for (i = tracks; i < tree->nodes.count; i++) {
+		struct zone_node *node = &tree->nodes.at[i];
+		struct zone_samples samples = zone_samples(node);
+
+		while (zone_samples_next(&samples, &begin, &duration)) {
+			node->calls++;
+			node->total_ns += duration;
+		}
+		node->self_ns += node->total_ns;
+		if (node->depth > 0)
+			tree->nodes.at[node->parent].self_ns -= node->total_ns;
+		else
+			tree->nodes.at[node->parent].total_ns += node->total_ns;
+	}
 }
 
 int zone_tree_begin(const struct range *range, unsigned flags, struct zone_tree *ret_tree)
@@ -469,6 +504,8 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 	r = range_visit(h, range, &visitor);
 	if (r < 0)
 		zone_tree_deinit(ret_tree);
+	else
+		add_up(ret_tree);
 	return r;
 }
 
@@ -481,6 +518,8 @@ void zone_tree_deinit(struct zone_tree *tree)
 		free(tree->slabs);
 	}
 	VEC_FREE(&tree->nodes);
+	VEC_FREE(&tree->steps);
+	VEC_FREE(&tree->sinks);
 	VEC_FREE(&tree->stack);
 	free(tree->canonical);
 	free(tree->index);

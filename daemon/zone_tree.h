@@ -30,14 +30,12 @@ struct zone_node {
 	uint32_t track;					/* index into range->tracks */
 	uint32_t depth;					/* below the track: 0 */
 	uint32_t first_child, last_child, next_sibling; /* in the order in which they came */
-	uint32_t cursor;				/* the child that was last entered */
 	bool gpu;
 	bool nested; /* within another of its name: its time is counted there */
 	uint64_t calls;
 	int64_t total_ns; /* of a track: of the outermost zones */
 	int64_t self_ns;
-	int64_t last_begin; /* of its samples */
-	struct zone_block *first, *last;
+	struct zone_block *first; /* of its samples */
 	/* Of sums, which have no samples: frames with calls or time, and totals of those. */
 	uint64_t sum_frames;
 	int64_t min_frame_ns, max_frame_ns;
@@ -51,7 +49,9 @@ struct zone_tree {
 	uint64_t calls;
 	uint64_t gaps, lost_events; /* of the tracks that were read */
 	bool sums;		    /* nodes have no samples (zone_sums.h) */
-	/* Inside. */
+	/* Inside; what a visit touches again and again is kept together, by node. */
+	VEC(struct zone_step) steps;
+	VEC(struct zone_sink) sinks;
 	uint32_t *canonical; /* by marker: the first of its name */
 	uint32_t *index;     /* hash of parent and marker to node */
 	size_t index_size, indexed;
@@ -61,7 +61,16 @@ struct zone_tree {
 struct zone_frame {
 	uint32_t node;
 	bool out;
-	int64_t begin, children; /* counted ns */
+	int64_t begin; /* counted ns */
+};
+/* The way down the tree. cursor: the child that was last entered. */
+struct zone_step {
+	uint32_t marker, first_child, next_sibling, cursor;
+};
+/* Where the next sample goes. */
+struct zone_sink {
+	struct zone_block *last;
+	int64_t begin; /* of the last sample */
 };
 
 /* Which tracks: skip[i] is true for those of range->tracks that are not wanted; NULL: all are.
