@@ -4,14 +4,14 @@
 
 BENCH_GAME = $(COMPILE) -std=c11 -o $@ examples/game.c
 
-benches: $(addprefix $(B)/tests/bench/,bench_zone bench_rate bench_drain bench_check bench_vprof game_zones game_off)
+benches: $(addprefix $(B)/tests/bench/,bench_zone bench_rate bench_drain bench_check bench_read bench_vprof game_zones game_off)
 
 $(B)/tests/bench/bench_zone $(B)/tests/bench/bench_rate: $(B)/tests/bench/%: tests/bench/%.c $(B)/libfprof.so
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
 	$(Q)$(COMPILE) -o $@ $< -L$(B) -lfprof -Wl,-rpath,$(abspath $(B)) $(LDFLAGS) -lpthread -lm
 
-$(B)/tests/bench/bench_drain $(B)/tests/bench/bench_check $(B)/tests/bench/bench_vprof: $(B)/tests/bench/%: tests/bench/%.c $(B)/libfprofd.a
+$(B)/tests/bench/bench_drain $(B)/tests/bench/bench_check $(B)/tests/bench/bench_read $(B)/tests/bench/bench_vprof: $(B)/tests/bench/%: tests/bench/%.c $(B)/libfprofd.a
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
 	$(Q)$(COMPILE) -o $@ $< $(B)/libfprofd.a $(LDFLAGS) $(DAEMON_LIBS)

@@ -305,6 +305,12 @@ exchange_row() { # name, bytes, command...
 	echo "$name: MB/s $(spread %.0f <"$tmp/wall"), by the daemon's CPU time $(spread %.0f <"$tmp/busy")"
 }
 
+bench_read() {
+	section read "tables, statistics and timelines of 600 frames with 2,000 zones, one core (bench_read)" || return 0
+	mkdir -p "$tmp/read"
+	(as_daemon "$B/tests/bench/bench_read" "$tmp")
+}
+
 bench_exchange() {
 	section exchange "Chrome trace JSON of 600 frames with 2,000 zones, over HTTP, daemon on one core" || return 0
 	local game id bytes
@@ -341,6 +347,7 @@ bench_latency
 bench_memory
 bench_scene
 bench_check
+bench_read
 bench_exchange
 bench_vprof
 printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What reading a range costs: tree, table by name, statistics and a timeline of a history of
+ * FRAMES frames with ZONES zones each, which is made here. Each line is the median of RUNS runs, in
+ * ms of this thread's CPU time, which a busy machine does not stretch as it does the clock on the
+ * wall. One more run before them warms up.
+ */
+#include "daemon/chunk_build.h"
+#include "daemon/counted.h"
+#include "daemon/frame_stats.h"
+#include "daemon/history.h"
+#include "daemon/range.h"
+#include "daemon/store.h"
+#include "daemon/timeline.h"
+#include "daemon/util.h"
+#include "daemon/zone_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define FRAMES	600
+#define ZONES	2000
+#define SYSTEMS 9  /* below the frame's zone */
+#define GROUPS	12 /* below each of them */
+#define RUNS	15
+#define HZ	2100000000.0
+
+static void must(int r, const char *what)
+{
+	if (r >= 0)
+		return;
+	fprintf(stderr, "bench_read: %s: %s\n", what, strerror(-r));
+	exit(1);
+}
+
+static uint32_t noise(void)
+{
+	static uint32_t seed = 1;
+
+	seed = seed * 1664525u + 1013904223u;
+	return seed >> 8;
+}
+
+/* --- the history ------------------------------------------------------------------------- */
+
+static char *text(const char *format, unsigned n)
+{
+	char *s = NULL;
+
+	must(asprintf(&s, format, n) < 0 ? -ENOMEM : 0, "names");
+	return s;
+}
+
+static void add_names(struct batch *b)
+{
+	struct session_row session = {.id = 1,
+				      .pid = 1,
+				      .boot_id = strdup("boot"),
+				      .name = strdup("bench"),
+				      .clock_kind = 1,
+				      .clock_hz = HZ,
+				      .start_utc_ns = 1,
+				      .abi_major = 1};
+	struct fprof_clock_rate rate;
+	unsigned i;
+
+	fprof_clock_rate_set(&rate, HZ);
+	session.clock_mult = rate.mult;
+	session.clock_shift = rate.shift;
+	must(VEC_PUSH(&b->sessions, session), "session");
+	must(VEC_PUSH(&b->tracks, ((struct track_row){.session = 1,
+						      .track = 1,
+						      .tid = 1,
+						      .name = strdup("main"),
+						      .end_ticks = INT64_MAX})),
+	     "track");
+	must(VEC_PUSH(&b->streams, ((struct stream_row){1, 0, strdup("main"), 1})), "stream");
+	for (i = 1; i <= 400; i++)
+		must(VEC_PUSH(&b->markers,
+			      ((struct marker_row){
+				      .session = 1, .marker = i, .name = text("zone %u", i)})),
+		     "marker");
+}
+
+struct writer {
+	struct chunk_builder b;
+	int64_t t;
+	unsigned zones;
+};
+
+/* Gaps of 100 to 1000 ticks, as a game with many small zones has. */
+static void event(struct writer *w, uint32_t code)
+{
+	w->t += 100 + noise() % 900;
+	must(chunk_build_room(&w->b, 1, 16), "chunk");
+	chunk_build_event(&w->b, w->t, code);
+}
+
+static void begin(struct writer *w, uint32_t marker)
+{
+	event(w, CHUNK_BEGIN + marker);
+	w->zones++;
+}
+
+static void write_frame(struct writer *w)
+{
+	unsigned s, g, leaf;
+
+	w->zones = 0;
+	begin(w, 1);
+	for (s = 0; s < SYSTEMS; s++) {
+		begin(w, 2 + s);
+		for (g = 0; g < GROUPS; g++) {
+			begin(w, 20 + s * GROUPS + g);
+			for (leaf = 0; leaf < 18 && w->zones < ZONES; leaf++) {
+				begin(w, 150 + (g * 3 + leaf) % 40);
+				event(w, CHUNK_END);
+			}
+			event(w, CHUNK_END);
+		}
+		event(w, CHUNK_END);
+	}
+	while (w->zones < ZONES) {
+		begin(w, 200);
+		event(w, CHUNK_END);
+	}
+	event(w, CHUNK_END);
+}
+
+static void add_frame(struct batch *b, struct writer *w, uint64_t n, const struct range *clock)
+{
+	struct chunk_row chunk = {.session = 1, .track = 1, .t0 = w->t};
+	struct frame_row frame = {.session = 1,
+				  .frame = n,
+				  .engine_id = -1,
+				  .t0 = w->t,
+				  .wait_gpu_ns = NS_UNKNOWN,
+				  .wait_present_ns = NS_UNKNOWN,
+				  .wait_cap_ns = NS_UNKNOWN,
+				  .track = 1};
+
+	chunk_build_start(&w->b, w->t, NULL, 0);
+	write_frame(w);
+	chunk.t1 = w->b.last;
+	chunk.events = w->b.events;
+	must(chunk_build_finish(&w->b, &chunk.data, &chunk.bytes), "chunk");
+	must(VEC_PUSH(&b->chunks, chunk), "chunk");
+	w->t++;
+	frame.t1 = w->t;
+	frame.events = 2 * ZONES;
+	frame.begin_ns = range_ns(clock, frame.t0);
+	frame.end_ns = range_ns(clock, frame.t1);
+	frame.cpu_ns = frame.end_ns - frame.begin_ns;
+	must(VEC_PUSH(&b->frames, frame), "frame");
+}
+
+static void fill(struct store *store)
+{
+	struct batch *b = batch_new();
+	struct writer w = {0};
+	struct range clock = {0};
+	uint64_t n;
+
+	fprof_clock_rate_set(&clock.rate, HZ);
+	chunk_build_init(&w.b);
+	must(b ? 0 : -ENOMEM, "batch");
+	add_names(b);
+	for (n = 1; n <= FRAMES; n++) {
+		add_frame(b, &w, n, &clock);
+		if (n % 20 != 0)
+			continue;
+		store_submit(store, b);
+		b = batch_new();
+		must(b ? 0 : -ENOMEM, "batch");
+	}
+	store_submit(store, b);
+	store_flush(store);
+	chunk_build_deinit(&w.b);
+}
+
+/* --- what is measured -------------------------------------------------------------------- */
+
+static struct history *history;
+
+static void open_range(uint64_t from, uint64_t to, struct range *range)
+{
+	const struct range_query query = {.from = from, .to = to};
+
+	must(range_open(history, 1, &query, range), "range");
+}
+
+static int skip_end(void *userdata, const struct range_zone *zone)
+{
+	*(uint64_t *)userdata += zone->depth;
+	return 0;
+}
+
+/* Nothing but the visit. */
+static size_t run_visit(void)
+{
+	uint64_t sum = 0;
+	const struct range_visitor visitor = {.userdata = &sum, .end = skip_end};
+	struct range range;
+
+	open_range(1, FRAMES, &range);
+	must(range_visit(history, &range, &visitor), "visit");
+	range_close(&range);
+	return sum != 0;
+}
+
+static size_t run_table(const struct zone_table_query *query)
+{
+	struct range range;
+	struct zone_tree tree;
+	zone_rows rows = {0};
+	size_t count;
+
+	open_range(1, FRAMES, &range);
+	must(zone_tree_read(history, &range, NULL, 0, &tree), "tree");
+	must(zone_table_make(&tree, query, &rows), "table");
+	count = rows.count;
+	VEC_FREE(&rows);
+	zone_tree_deinit(&tree);
+	range_close(&range);
+	return count;
+}
+
+static size_t run_tree(void)
+{
+	return run_table(&(struct zone_table_query){.view = ZONE_VIEW_TREE});
+}
+
+static size_t run_flat(void)
+{
+	return run_table(&(struct zone_table_query){.view = ZONE_VIEW_FLAT});
+}
+
+static size_t run_stats(void)
+{
+	frame_samples samples = {0};
+	struct frame_stats_over over;
+	struct frame_stats stats;
+	struct counted counted;
+	struct range range;
+	size_t i;
+
+	open_range(1, FRAMES, &range);
+	must(counted_init(&counted, &range, 0), "frames");
+	for (i = 0; i < counted.frames.count; i++) {
+		const struct frame_row *row = &range.frames.frames.at[i].row;
+		double wall = (double)(row->end_ns - row->begin_ns);
+
+		must(VEC_PUSH(&samples, ((struct frame_sample){row->frame, wall, wall})),
+		     "samples");
+	}
+	must(frame_stats_make(&samples, &stats), "statistics");
+	frame_stats_over(&samples, 16.7e6, &over);
+	VEC_FREE(&samples);
+	counted_deinit(&counted);
+	range_close(&range);
+	return stats.count;
+}
+
+static size_t run_zone_stats(void)
+{
+	frame_samples samples = {0};
+	struct frame_stats stats;
+	struct counted counted;
+	struct range range;
+	size_t with;
+
+	open_range(1, FRAMES, &range);
+	must(counted_init(&counted, &range, COUNTED_EVENTS), "frames");
+	must(frame_stats_zone(history, &counted, NULL, "zone 160", false, &samples, &with), "zone");
+	must(frame_stats_make(&samples, &stats), "statistics");
+	VEC_FREE(&samples);
+	counted_deinit(&counted);
+	range_close(&range);
+	return with;
+}
+
+static size_t run_timeline_of(uint64_t from, uint64_t to)
+{
+	struct timeline timeline;
+	struct range range;
+	size_t count;
+
+	open_range(from, to, &range);
+	must(timeline_read(history, &range, NULL, 0, 20000, &timeline), "timeline");
+	count = timeline.items.count;
+	timeline_deinit(&timeline);
+	range_close(&range);
+	return count;
+}
+
+static size_t run_one_frame(void)
+{
+	return run_timeline_of(300, 300);
+}
+
+static size_t run_timeline(void)
+{
+	return run_timeline_of(1, FRAMES);
+}
+
+static double cpu_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void measure(const char *name, size_t (*run)(void), const char *bound)
+{
+	double ms[RUNS];
+	size_t count = run();
+	int i;
+
+	for (i = 0; i < RUNS; i++) {
+		double start = cpu_ms();
+
+		run();
+		ms[i] = cpu_ms() - start;
+	}
+	qsort(ms, RUNS, sizeof(ms[0]), by_value);
+	printf("%-28s %8.2f ms (%.2f to %.2f)%s  %zu rows\n", name, ms[RUNS / 2], ms[0],
+	       ms[RUNS - 1], bound, count);
+}
+
+int main(int argc, char **argv)
+{
+	struct config config = {
+		.history_frames = FRAMES + 100, .history_mib = 128, .history_session_mib = 128};
+	struct store *store;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench_read DIRECTORY\n");
+		return 2;
+	}
+	must(asprintf(&config.history_dir, "%s/read", argv[1]) < 0 ? -ENOMEM : 0, "directory");
+	must(asprintf(&config.state_dir, "%s/read-state", argv[1]) < 0 ? -ENOMEM : 0, "directory");
+	must(store_new(&config, NULL, NULL, &store), "store");
+	must(history_open(store, &history), "history");
+	fill(store);
+	printf("%d frames of %d zones; CPU time, median of %d\n", FRAMES, ZONES, RUNS);
+	measure("visit alone", run_visit, "");
+	measure("tree", run_tree, ", at most 60");
+	measure("flat", run_flat, ", at most 60");
+	measure("stats of wall", run_stats, ", at most 20");
+	measure("stats of a zone", run_zone_stats, "");
+	measure("timeline of one frame", run_one_frame, ", at most 10");
+	measure("timeline of all", run_timeline, "");
+	history_close(history);
+	store_free(store);
+	free(config.history_dir);
+	free(config.state_dir);
+	return 0;
+}
