@@ -6,10 +6,10 @@
  * table finds the others.
  *
  * A sample is two 32-bit numbers: ns since the begin of the one before, and its duration. One that
- * does not fit has the duration WIDE and is followed by its begin and duration in full. So 1.2
- * million calls are 10 MB. They are kept in short blocks, one after the other as they are begun:
- * what a frame writes to lies together, however many nodes there are. (Long ones had each node
- * write to a page of its own, and the misses took more than the rest.)
+ * does not fit has the duration ZONE_ENTRY_WIDE and is followed by its begin and duration in full.
+ * So 1.2 million calls are 10 MB. They are kept in short blocks, one after the other as they are
+ * begun: what a frame writes to lies together, however many nodes there are. (Long ones had each
+ * node write to a page of its own, and the misses took more than the rest.)
  */
 #include "zone_tree.h"
 
@@ -17,23 +17,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define WIDE	     UINT32_MAX
 #define WIDE_ENTRIES 3u /* the mark, begin and duration */
 #define BLOCK_FIRST  8u
 #define BLOCK_LAST   32u
 #define SLAB_FIRST   (64u * 1024u)
 #define SLAB_LAST    (2048u * 1024u)
 #define INDEX_FIRST  1024u
-
-struct zone_entry {
-	uint32_t after, duration;
-};
-
-struct zone_block {
-	struct zone_block *next;
-	uint32_t count, capacity;
-	struct zone_entry entries[];
-};
 
 /* --- samples ----------------------------------------------------------------------------- */
 
@@ -96,7 +85,7 @@ static int put_wide(struct zone_block *block, int64_t begin, int64_t duration)
 {
 	struct zone_entry *e = &block->entries[block->count];
 
-	e[0] = (struct zone_entry){0, WIDE};
+	e[0] = (struct zone_entry){0, ZONE_ENTRY_WIDE};
 	memcpy(&e[1], &begin, sizeof(begin));
 	memcpy(&e[2], &duration, sizeof(duration));
 	block->count += WIDE_ENTRIES;
@@ -114,7 +103,9 @@ static int put_sample(struct zone_tree *tree, uint32_t node, int64_t begin, int6
 	    grow_block(tree, node) < 0)
 		return -ENOMEM;
 	sink->begin = begin;
-	if (after > UINT32_MAX || (uint64_t)duration >= WIDE)
+	sink->calls++;
+	sink->total_ns += duration;
+	if (after > UINT32_MAX || (uint64_t)duration >= ZONE_ENTRY_WIDE)
 		return put_wide(sink->last, begin, duration);
 	sink->last->entries[sink->last->count++] =
 		(struct zone_entry){(uint32_t)after, (uint32_t)duration};
@@ -124,30 +115,6 @@ static int put_sample(struct zone_tree *tree, uint32_t node, int64_t begin, int6
 struct zone_samples zone_samples(const struct zone_node *node)
 {
 	return (struct zone_samples){.block = node->first};
-}
-
-bool zone_samples_next(struct zone_samples *s, int64_t *ret_begin, int64_t *ret_duration)
-{
-	const struct zone_entry *e;
-
-	while (s->block && s->at == s->block->count) {
-		s->block = s->block->next;
-		s->at = 0;
-	}
-	if (!s->block)
-		return false;
-	e = &s->block->entries[s->at];
-	if (e->duration == WIDE) {
-		memcpy(&s->begin, &e[1], sizeof(s->begin));
-		memcpy(ret_duration, &e[2], sizeof(*ret_duration));
-		s->at += WIDE_ENTRIES;
-	} else {
-		s->begin += e->after;
-		*ret_duration = e->duration;
-		s->at++;
-	}
-	*ret_begin = s->begin;
-	return true;
 }
 
 /* --- names ------------------------------------------------------------------------------- */
@@ -441,21 +408,17 @@ static int add_tracks(struct zone_tree *tree)
 	return 0;
 }
 
-/* What the samples add up to. A zone's children are the calls right inside its own, so its own time
- * is what they leave of it. */
+/* A zone's children are the calls right inside its own, so its own time is what they leave of it.
+ */
 static void add_up(struct zone_tree *tree)
 {
-	size_t tracks = tree->range->tracks.count, i;
-	int64_t begin, duration;
+	size_t i;
 
-	for (i = tracks; i < tree->nodes.count; i++) {
+	for (i = tree->range->tracks.count; i < tree->nodes.count; i++) {
 		struct zone_node *node = &tree->nodes.at[i];
-		struct zone_samples samples = zone_samples(node);
 
-		while (zone_samples_next(&samples, &begin, &duration)) {
-			node->calls++;
-			node->total_ns += duration;
-		}
+		node->calls = tree->sinks.at[i].calls;
+		node->total_ns = tree->sinks.at[i].total_ns;
 		node->self_ns += node->total_ns;
 		if (node->depth > 0)
 			tree->nodes.at[node->parent].self_ns -= node->total_ns;

@@ -16,12 +16,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ZONE_NODE_NONE	    UINT32_MAX
 #define ZONE_TREE_NODES_MAX (1u << 18)
 #define ZONE_TREE_CALLS_MAX (1u << 24)
 
-struct zone_block; /* of samples */
+/* Samples, as zone_tree.c says. */
+#define ZONE_ENTRY_WIDE UINT32_MAX
+struct zone_entry {
+	uint32_t after, duration;
+};
+struct zone_block {
+	struct zone_block *next;
+	uint32_t count, capacity;
+	struct zone_entry entries[];
+};
 struct zone_slab;
 
 struct zone_node {
@@ -71,6 +81,8 @@ struct zone_step {
 struct zone_sink {
 	struct zone_block *last;
 	int64_t begin; /* of the last sample */
+	uint64_t calls;
+	int64_t total_ns;
 };
 
 /* Which tracks: skip[i] is true for those of range->tracks that are not wanted; NULL: all are.
@@ -96,6 +108,29 @@ struct zone_samples {
 	int64_t begin;
 };
 struct zone_samples zone_samples(const struct zone_node *node);
-bool zone_samples_next(struct zone_samples *s, int64_t *ret_begin, int64_t *ret_duration);
+static inline bool zone_samples_next(struct zone_samples *s, int64_t *ret_begin,
+				     int64_t *ret_duration)
+{
+	const struct zone_entry *e;
+
+	while (s->block && s->at == s->block->count) {
+		s->block = s->block->next;
+		s->at = 0;
+	}
+	if (!s->block)
+		return false;
+	e = &s->block->entries[s->at];
+	if (e->duration == ZONE_ENTRY_WIDE) {
+		memcpy(&s->begin, &e[1], sizeof(s->begin));
+		memcpy(ret_duration, &e[2], sizeof(*ret_duration));
+		s->at += 3;
+	} else {
+		s->begin += e->after;
+		*ret_duration = e->duration;
+		s->at++;
+	}
+	*ret_begin = s->begin;
+	return true;
+}
 
 #endif
