@@ -2,11 +2,12 @@
 // Tables, timelines and statistics of a range, held against what the frames themselves say.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { answerProblems } from './schema.mjs';
-import { BUILD, World } from './world.mjs';
+import { BUILD, ROOT, World } from './world.mjs';
 
 const world = new World();
 let session, at, first, last;
@@ -293,4 +294,29 @@ test('the command says the same', async () => {
 	const stats = JSON.parse(await run('stats', String(session.id), '--json', '--metric', 'cpu', '--over-ms', '4'));
 	assert.deepEqual(stats, await good(STATS, 'metric=cpu&over_ms=4'));
 	assert.match(await run('stats', String(session.id)), /wall over 16\.7 ms/);
+});
+
+test('a session of sums has tables, and says why it has no more', async () => {
+	const cases = path.join(ROOT, 'tests/cases/vprof');
+	const body = readFileSync(path.join(cases, 'growing.vprof'));
+	const imported = await world.request('POST', '/api/v1/import?format=vprof', { body });
+	const sums = `/api/v1/sessions/${JSON.parse(imported.text).session}`;
+	const expected = JSON.parse(readFileSync(path.join(cases, 'growing.expected.json'), 'utf8'));
+	assert.ok(expected.frames.length > 0);
+	for (const { tick, nodes } of expected.frames) {
+		const answer = await world.get(`${sums}/zones?view=tree&from=${tick}&to=${tick}`);
+		assert.deepEqual(answerProblems(ZONES, answer), []);
+		const tree = JSON.parse(answer.text);
+		assert.equal(tree.aggregate, true);
+		const rows = tree.zones.map((row) => [row.path.join('/'), { calls: row.calls, us: row.total_ns / 1000, group: row.category }]);
+		assert.deepEqual(Object.fromEntries(rows), nodes);
+		assert.ok(tree.zones.every((row) => row.p50_ns === null && row.reasons.percentiles.length > 0));
+	}
+	const flat = JSON.parse((await world.get(`${sums}/zones?view=flat&name=A`)).text);
+	assert.equal(flat.zones[0].total_ns, sum(expected.frames, (frame) => (frame.nodes.A?.us ?? 0) * 1000));
+	for (const what of ['timeline', 'zones?view=calls', 'stats?metric=zone:A']) {
+		const answer = await world.get(`${sums}/${what}`);
+		assert.equal(answer.status, 409, what);
+		assert.equal(JSON.parse(answer.text).type, '/problems/aggregate-session');
+	}
 });
