@@ -268,6 +268,7 @@ struct sight {
 	uint32_t uid;
 	bool ended, gpu_pending;
 	uint64_t newest, edge; /* frames: the last one, the first one with events */
+	char *game;	       /* NULL: not known */
 };
 
 /* Are there GPU results to come for its frames? */
@@ -297,6 +298,7 @@ static void look(struct spikes *spikes, struct sight *sight)
 	sight->ended = session.update.state != SESSION_LIVE;
 	sight->newest = session.last_frame;
 	sight->edge = session.first_retained;
+	sight->game = session.row.name ? strdup(session.row.name) : NULL;
 	history_session_deinit(&session);
 	if (sight->newest >= sight->last)
 		sight->gpu_pending = gpu_pending(spikes, sight);
@@ -468,7 +470,12 @@ static void attend(struct spikes *spikes, struct open_spike *s)
 		s->uid = sight.uid;
 		s->ended = s->ended || sight.ended;
 		s->newest = MAX(s->newest, sight.newest);
+		if (!s->game) {
+			s->game = sight.game;
+			sight.game = NULL;
+		}
 	}
+	free(sight.game);
 	if (sight.error == 0 && !s->told) {
 		s->told = s->dirty = true;
 		tell(spikes, s, SPIKE_OPEN, 0);

@@ -200,7 +200,7 @@ static int take_number(double *number, enum member m, size_t entry, const json_t
 	    json_number_value(value) < members[m].min || json_number_value(value) > members[m].max)
 		return problem(p, entry, members[m].name, NULL, "must be a %s from %.16g to %.16g",
 			       whole ? "whole number" : "number", members[m].min, members[m].max);
-	*number = json_number_value(value);
+	*number = json_number_value(value) + 0.0; /* -0 is 0: JSON has one of them as an integer */
 	return 0;
 }
 

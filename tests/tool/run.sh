@@ -190,6 +190,29 @@ gcc -std=c11 -I. -Iclient -o "$TMP/named" tests/browser/named.c -L"$B" -lfprof -
 wait_ended
 expect frames_of_no_main_stream_name_the_others 0 "^the session has a stream of its own: --stream 'tick'$" frames
 
+# Triggers of a live game, and what they keep.
+"$B/game" --frames 0 --fps 60 --zones 50 --hitch-every 70 --hitch-ms 100 >/dev/null 2>&1 &
+player=$!
+for ((i = 0; i < 400; i++)); do
+	"$B/fprof" trigger --frame-ms 90 --before 3 --after 3 >/dev/null 2>&1 && break
+	sleep 0.05
+done
+expect trigger_sets_the_usual_one 0 '^frame above 90 ms +3 +3 +8 +no$' trigger
+expect trigger_refuses_what_is_no_number 2 'takes a number' trigger --frame-ms fast
+expect trigger_refuses_two_things_at_once 2 'not several' trigger clear --frame-ms 33
+echo '[{"on": "zone"}]' >"$TMP/list"
+expect trigger_names_entry_and_member 1 '\[0\]\.name is missing' trigger --list "$TMP/list"
+for ((i = 0; i < 400; i++)); do
+	"$B/fprof" spikes current --json | jq -e '.spikes[0].state == "saved"' >/dev/null && break
+	sleep 0.05
+done
+expect spikes_say_why 0 'saved +spike +[0-9]+ +[0-9]+-[0-9]+ +frame above 90 ms +[0-9.]+ ms, above 90' spikes
+expect spikes_are_json 0 '^' spikes current --json
+expect_json spikes_of_a_session '.spikes[0].reason.fired[0].value_ms > 90'
+expect trigger_clears 0 '^no triggers$' trigger clear
+kill -INT "$player"
+wait "$player"
+
 # A hello of another major version.
 perl -MSocket -e '
 	socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && connect(S, pack_sockaddr_un($ARGV[0])) or die $!;

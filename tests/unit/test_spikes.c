@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+/* Open spikes: what makes one longer and what is another, when it is saved, what is kept, what the
+ * next daemon makes of a note, and what becomes of one that cannot be saved. */
+#include "captures_fixture.h"
+
+#include "daemon/log.h"
+#include "daemon/spikes_impl.h"
+#include "daemon/store_notes.h"
+
+#define REASON "{\"trigger\":{\"on\":\"frame\",\"label\":\"frame above 33 ms\"},\"value_ms\":40}"
+
+struct told {
+	struct world *w;
+	struct trigger_book *book;
+	struct spikes *spikes;
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	unsigned open, saved, failed;
+	uint64_t capture;
+	char why[SPIKES_WHY];
+};
+
+static void on_spike(void *userdata, const struct spike *spike)
+{
+	struct told *t = userdata;
+
+	pthread_mutex_lock(&t->lock);
+	t->open += spike->state == SPIKE_OPEN;
+	t->saved += spike->state == SPIKE_SAVED;
+	t->failed += spike->state == SPIKE_FAILED;
+	if (spike->state == SPIKE_SAVED)
+		t->capture = spike->capture;
+	if (spike->state == SPIKE_FAILED)
+		snprintf(t->why, sizeof(t->why), "%s", spike->why);
+	pthread_cond_broadcast(&t->news);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Until as many are saved, or have failed. */
+static void wait_for(struct told *t, const unsigned *count, unsigned want)
+{
+	pthread_mutex_lock(&t->lock);
+	while (*count < want)
+		pthread_cond_wait(&t->news, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void start(struct told *t)
+{
+	struct spikes_context context = {
+		.store = t->w->f.store, .captures = t->w->captures, .frames = 600};
+
+	assert_int_equal(trigger_book_new(&t->w->f.config, t->w->f.store, &t->book), 0);
+	context.triggers = t->book;
+	assert_int_equal(spikes_new(&context, on_spike, t, &t->spikes), 0);
+}
+
+static void stop(struct told *t)
+{
+	spikes_free(t->spikes);
+	trigger_book_free(t->book);
+	t->spikes = NULL;
+}
+
+static int setup(void **state)
+{
+	struct told *t = must(calloc(1, sizeof(*t)));
+	static char none[] = "[]";
+
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->news, NULL);
+	log_set_level(LOG_LEVEL_ERROR);
+	t->w = world_new();
+	while (store_next_session_id(t->w->f.store) < 10) /* those of the sessions made by hand */
+		;
+	t->w->f.config.triggers = none;
+	t->w->f.config.spikes_keep = 8;
+	start(t);
+	*state = t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct told *t = *state;
+
+	if (t->spikes)
+		stop(t);
+	world_free(t->w);
+	free(t);
+	return 0;
+}
+
+/* Frames first..last of session 1 are stored, and the spikes hear of it. */
+static struct batch *frames(uint64_t first, uint64_t last)
+{
+	struct batch *b = first == 1 ? first_batch(1, 1) : must(batch_new());
+	uint64_t i;
+
+	for (i = first; i <= last; i++)
+		add_frame(b, 1, 0, i, FRAME_TICKS * ((int64_t)i - 1), FRAME_TICKS * (int64_t)i);
+	return b;
+}
+
+static void fire(struct batch *b, uint64_t frame, uint64_t before, uint64_t after, uint32_t keep)
+{
+	PUSH(&b->spikes, (struct spike_row){.session = 1,
+					    .frame = frame,
+					    .first = frame - before,
+					    .last = frame + after,
+					    .keep = keep,
+					    .reason_json = must(strdup(REASON))});
+}
+
+/* Stored first, then told, as the store does it. */
+static void commit(struct told *t, struct batch *b)
+{
+	struct batch told = {0};
+	size_t i;
+
+	for (i = 0; i < b->spikes.count; i++) {
+		struct spike_row row = b->spikes.at[i];
+
+		row.reason_json = must(strdup(row.reason_json));
+		PUSH(&told.spikes, row);
+	}
+	for (i = 0; i < b->frames.count; i++)
+		PUSH(&told.frames, b->frames.at[i]);
+	for (i = 0; i < b->updates.count; i++) {
+		struct session_update_row row = b->updates.at[i];
+
+		row.end_reason = row.fault = NULL;
+		PUSH(&told.updates, row);
+	}
+	submit(t->w, b);
+	spikes_committed(t->spikes, &told);
+	for (i = 0; i < told.spikes.count; i++)
+		free(told.spikes.at[i].reason_json);
+	VEC_FREE(&told.spikes);
+	VEC_FREE(&told.frames);
+	VEC_FREE(&told.updates);
+}
+
+static void expect_capture(struct told *t, uint64_t session, uint64_t first, uint64_t last,
+			   const char *reason)
+{
+	struct capture c = {0};
+
+	assert_int_equal(captures_find(t->w->captures, session, HISTORY_ANY_UID, &c), 0);
+	assert_int_equal(c.kind, CAPTURE_SPIKE);
+	assert_int_equal(c.first_frame, first);
+	assert_int_equal(c.last_frame, last);
+	assert_non_null(strstr(c.reason_json, reason));
+	capture_deinit(&c);
+}
+
+static void a_spike_waits_for_its_last_frame(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 100);
+
+	fire(b, 100, 10, 5, 8);
+	commit(t, b);
+	wait_for(t, &t->open, 1);
+	commit(t, frames(101, 104));
+	assert_int_equal(t->saved, 0); /* it cannot be: 105 is not there */
+	commit(t, frames(105, 110));
+	wait_for(t, &t->saved, 1);
+	expect_capture(t, t->capture, 90, 105, "\"value_ms\":40");
+}
+
+static void a_firing_in_the_window_makes_it_longer(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 100);
+
+	fire(b, 100, 10, 5, 8);
+	fire(b, 105, 10, 5, 8);
+	commit(t, b);
+	b = frames(101, 110);
+	fire(b, 110, 10, 5, 8);
+	commit(t, b);
+	commit(t, frames(111, 120));
+	wait_for(t, &t->saved, 1);
+	expect_capture(t, t->capture, 90, 115, "\"more\":0");
+	assert_int_equal(t->open, 1);
+}
+
+static void a_firing_behind_the_window_is_another_spike(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 120);
+
+	fire(b, 100, 10, 5, 8);
+	fire(b, 106, 10, 5, 8);
+	commit(t, b);
+	wait_for(t, &t->saved, 2);
+	assert_int_equal(t->open, 2);
+}
+
+static void the_end_of_the_session_saves_it(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 100);
+
+	fire(b, 100, 10, 500, 8);
+	commit(t, b);
+	b = must(batch_new());
+	PUSH(&b->updates,
+	     (struct session_update_row){.id = 1, .state = SESSION_ENDED, .end_ns = 100000});
+	commit(t, b);
+	wait_for(t, &t->saved, 1);
+	expect_capture(t, t->capture, 90, 100, "\"after\":500,\"why\":\"the session ended\"");
+}
+
+static void more_than_are_kept_go(void **state)
+{
+	struct told *t = *state;
+	captures_vec all = {0};
+	struct batch *b = frames(1, 400);
+	uint64_t i;
+
+	for (i = 0; i < 4; i++)
+		fire(b, 50 * (i + 1), 5, 5, 3);
+	commit(t, b);
+	wait_for(t, &t->saved, 4);
+	stop(t);
+	assert_int_equal(captures_list(t->w->captures, HISTORY_ANY_UID, &all), 0);
+	assert_int_equal(all.count, 3);
+	for (i = 0; i < all.count; i++)
+		assert_int_equal(all.at[i].first_frame, 50 * (4 - i) - 5);
+	captures_vec_free(&all);
+}
+
+static void what_is_open_is_finished_by_the_next_daemon(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 100);
+	captures_vec all = {0};
+
+	fire(b, 100, 10, 20, 8);
+	commit(t, b);
+	wait_for(t, &t->open, 1);
+	stop(t);
+	start(t);
+	commit(t, frames(101, 130));
+	wait_for(t, &t->saved, 1);
+	expect_capture(t, t->capture, 90, 120, REASON + 1);
+	assert_int_equal(captures_list(t->w->captures, HISTORY_ANY_UID, &all), 0);
+	assert_int_equal(all.count, 1); /* that of the first daemon's stop has gone */
+	captures_vec_free(&all);
+}
+
+static void put_note(struct told *t, const char *text)
+{
+	stop(t);
+	assert_int_equal(store_note_put(t->w->f.store, "spike/00000000000000000007", text), 0);
+	start(t);
+}
+
+static int count_notes(void *userdata, const char *key, const char *text)
+{
+	(void)key;
+	(void)text;
+	++*(unsigned *)userdata;
+	return 0;
+}
+
+static unsigned notes(struct told *t)
+{
+	unsigned count = 0;
+
+	assert_int_equal(store_notes_read(t->w->f.store, "spike/", count_notes, &count), 0);
+	return count;
+}
+
+#define NOTE(frame, uid)                                                             \
+	"{\"session\":9,\"frame\":" frame ",\"first\":40,\"last\":130,\"keep\":8,"   \
+	"\"freeze\":false,\"end\":false,\"crashed\":false,\"more\":0,\"interim\":0," \
+	"\"why\":\"\",\"failed\":false,\"fired\":[" REASON "]" uid "}"
+
+static void a_spike_whose_session_is_gone_fails_and_is_remembered(void **state)
+{
+	struct told *t = *state;
+	spikes_vec list = {0};
+
+	put_note(t, NOTE("100", ",\"uid\":1001"));
+	wait_for(t, &t->failed, 1);
+	assert_string_equal(t->why, "its frames are not there any more");
+	stop(t);
+	start(t);
+	assert_int_equal(spikes_list(t->spikes, 1001, &list), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.at[0].state, SPIKE_FAILED);
+	assert_int_equal(list.at[0].session, 9);
+	spikes_vec_free(&list);
+	assert_int_equal(spikes_list(t->spikes, 1002, &list), 0); /* another's */
+	assert_int_equal(list.count, 0);
+	assert_int_equal(t->failed, 1); /* it is not told again */
+}
+
+static void a_note_that_makes_no_sense_is_ignored(void **state)
+{
+	static const char *const wrong[] = {"", "{}", "[]", "x", NOTE("-1", ""), NOTE("\"1\"", "")};
+	struct told *t = *state;
+	spikes_vec list = {0};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct open_spike *s = NULL;
+
+		put_note(t, wrong[i]);
+		assert_int_equal(spikes_note_parse(wrong[i], &s), -EBADMSG);
+		assert_int_equal(spikes_list(t->spikes, HISTORY_ANY_UID, &list), 0);
+		assert_int_equal(list.count, 0);
+	}
+}
+
+static void a_note_goes_with_its_spike(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 100);
+
+	fire(b, 100, 10, 5, 8);
+	commit(t, b);
+	wait_for(t, &t->open, 1);
+	commit(t, frames(101, 110));
+	wait_for(t, &t->saved, 1);
+	stop(t);
+	assert_int_equal(notes(t), 0);
+}
+
+static void triggers_outlive_the_daemon_and_end_with_the_session(void **state)
+{
+	static const char text[] = "[{\"on\":\"frame_number\",\"number\":7}]";
+	struct trigger_problem problem;
+	struct trigger_list *list, *read;
+	struct told *t = *state;
+
+	assert_int_equal(trigger_list_parse(text, strlen(text), 8, &list, &problem), 0);
+	assert_int_equal(trigger_book_set(t->book, 1, list), 0);
+	trigger_list_unref(list);
+	stop(t);
+	start(t);
+	read = trigger_book_get(t->book, 1);
+	assert_int_equal(read->count, 1);
+	assert_int_equal(read->at[0].number, 7);
+	trigger_list_unref(read);
+	trigger_book_forget(t->book, 1);
+	stop(t);
+	start(t);
+	read = trigger_book_get(t->book, 1);
+	assert_int_equal(read->count, 0); /* the configuration's */
+	trigger_list_unref(read);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_spike_waits_for_its_last_frame),
+		T(a_firing_in_the_window_makes_it_longer),
+		T(a_firing_behind_the_window_is_another_spike),
+		T(the_end_of_the_session_saves_it),
+		T(more_than_are_kept_go),
+		T(what_is_open_is_finished_by_the_next_daemon),
+		T(a_spike_whose_session_is_gone_fails_and_is_remembered),
+		T(a_note_that_makes_no_sense_is_ignored),
+		T(a_note_goes_with_its_spike),
+		T(triggers_outlive_the_daemon_and_end_with_the_session),
+	};
+
+	return cmocka_run_group_tests_name("spikes", tests, NULL, NULL);
+}
