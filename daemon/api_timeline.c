@@ -247,8 +247,7 @@ void api_timeline(const struct api *api, const struct api_request *q, struct api
 	int format = api_parse_choice(q, a, "format", formats, 0), rc;
 	uint64_t resolution, most;
 
-	if (format < 0 ||
-	    !api_parse_number(q, a, "resolution", 0, INT64_MAX / 8, 0, &resolution) ||
+	if (format < 0 || !api_parse_number(q, a, "resolution", 0, INT64_MAX / 8, 0, &resolution) ||
 	    !api_parse_number(q, a, "max_zones", 1000, API_ZONES_MAX, API_ZONES_DEFAULT, &most) ||
 	    !api_range_open(api, q, a, &r))
 		return;

@@ -411,10 +411,10 @@ static bool ends_innermost(const struct visit *v, const struct range_lane *lane)
 	       lane->stack[lane->depth - 1].at == v->zones.count - 1;
 }
 
-/* The lane whose event comes next; *ret_limit is when another's comes. NULL: none is left. */
-static struct range_lane *next_lane(const struct visit *v, uint32_t *ret_index, int64_t *ret_limit)
+/* The lane whose event comes next; *ret_limit is when another's comes. False: none is left. */
+static bool next_lane(const struct visit *v, uint32_t *ret_index, int64_t *ret_limit)
 {
-	struct range_lane *best = NULL;
+	const struct range_lane *best = NULL;
 	uint32_t i;
 
 	*ret_limit = INT64_MAX;
@@ -524,7 +524,6 @@ static int open_lanes(struct visit *v)
 
 static int visit_thread(struct visit *v)
 {
-	struct range_lane *lane;
 	uint32_t index = 0;
 	int64_t limit;
 	size_t i;
@@ -532,7 +531,7 @@ static int visit_thread(struct visit *v)
 
 	for (i = 0; i < v->lanes.count && r == 0; i++)
 		r = advance(v, v->lanes.at[i]);
-	while (r == 0 && (lane = next_lane(v, &index, &limit)))
+	while (r == 0 && next_lane(v, &index, &limit))
 		r = run_lane(v, index, limit);
 	if (r == 0)
 		r = close_all(v);
