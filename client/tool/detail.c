@@ -179,16 +179,43 @@ static char *question(const char *base, const char *path)
 	return NULL;
 }
 
+/* What was perhaps meant by a name that is not known. */
+static void say_near(const json_t *problem)
+{
+	const char *type = json_string_value(json_object_get(problem, "type"));
+	const json_t *name;
+	size_t i;
+
+	if (!type || strncmp(type, "/problems/unknown-", 18) != 0)
+		return;
+	json_array_foreach(json_object_get(problem, "allowed"), i, name)
+	{
+		printf("%s", i ? ", " : "there is ");
+		print_name(json_string_value(name));
+	}
+	if (json_array_size(json_object_get(problem, "allowed")) > 0)
+		printf("\n");
+}
+
+static int ask(struct api *api, const char *method, const char *path, const json_t *body,
+	       json_t **ret_answer)
+{
+	long status = 0;
+	int r = api_send(api, method, path, body, ret_answer, &status);
+
+	if (r == TOOL_OK || !status)
+		return r;
+	api_say_problem(path, *ret_answer, status);
+	say_near(*ret_answer);
+	return r;
+}
+
 static int change(struct api *api, const struct detail_query *query, const char *path,
 		  json_t **ret_answer)
 {
 	_cleanup_json_ json_t *body = body_of(query);
-	long status = 0;
-	int r = body ? api_send(api, "PUT", path, body, ret_answer, &status) : TOOL_USAGE;
 
-	if (r != TOOL_OK && status)
-		api_say_problem(path, *ret_answer, status);
-	return r;
+	return body ? ask(api, "PUT", path, body, ret_answer) : TOOL_USAGE;
 }
 
 int tool_detail(const struct tool_options *options, int argc, char **argv)
@@ -213,7 +240,7 @@ int tool_detail(const struct tool_options *options, int argc, char **argv)
 		r = change(api, &query, path, &answer);
 	} else {
 		asked = query.path ? question(path, query.path) : strdup(path);
-		r = asked ? api_get(api, asked, &answer) : TOOL_USAGE;
+		r = asked ? ask(api, "GET", asked, NULL, &answer) : TOOL_USAGE;
 	}
 	if (r != TOOL_OK)
 		return r;

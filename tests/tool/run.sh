@@ -230,4 +230,39 @@ fi
 wait_ended
 expect run_is_listed 0 'a name +ended +[0-9]+ +12 ' sessions
 
+# A game that plays on, and is controlled.
+"$B/game" --frames 0 --fps 200 --zones 20 >"$TMP/game" 2>&1 &
+game=$!
+for ((i = 0; i < 400; i++)); do
+	[ "$("$B/fprof" sessions --json | jq '.sessions[0] | select(.state == "live").frames_total')" -gt 20 ] 2>/dev/null && break
+	sleep 0.05
+done
+expect freeze_orders 0 '^session [0-9]+: frozen' freeze
+expect freeze_as_json 0 '"state": "frozen"' freeze current --json
+expect clear_stops_what_is_frozen 0 '^session [0-9]+: stopped' clear
+expect a_stopped_session_is_not_frozen 1 'only one that is recording can be frozen' freeze
+expect record_orders 0 '^session [0-9]+: recording' record
+expect stop_as_json 0 '"state": "stopped"' stop --json
+expect record_again 0 'recording' record
+expect record_takes_one_session 2 'takes one session' record 1 2
+expect record_of_no_session 1 'no such session' record 99999
+for ((i = 0; i < 400; i++)); do # what is named has to be in the history
+	"$B/fprof" detail main/frame --json >/dev/null 2>&1 && break
+	sleep 0.05
+done
+expect detail_of_all 0 '^everything: level 2$' detail
+expect detail_of_a_node 0 '^main > frame: level 2, the default$' detail main/frame
+expect detail_puts_a_level 0 '^main > frame: level 1, its own$' detail main/frame 1
+expect detail_of_a_node_below 0 '^main > frame > simulate: level 1, from main > frame$' detail '["main", "frame", "simulate"]'
+expect detail_lists_levels 0 '^main > frame: level 1, its own$' detail --session current
+expect detail_takes_a_level_away 0 '^main > frame: level 2, the default$' detail main/frame inherit
+expect detail_masks 0 '^category jobs: masked$' detail --mask jobs
+expect detail_unmasks_as_json 0 '"masked": false' detail --unmask jobs --json
+expect detail_says_what_was_meant 1 '^there is simulate,' detail main/frame/simulat 1
+expect detail_reads_no_unknown_node 1 '^there is frame' detail main/fraem
+expect detail_knows_three_levels 2 'a level is 0, 1, 2 or inherit' detail main 3
+expect detail_takes_one_thing 2 'one of a path' detail main --mask jobs
+kill "$game"
+wait "$game"
+
 exit $((failures > 0))
