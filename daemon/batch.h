@@ -247,7 +247,7 @@ struct sample_row {
 struct spike_row {
 	uint64_t session;
 	uint64_t frame;	      /* of the main stream, that it fired in; 0: before the first */
-	uint64_t first, last; /* to be kept; the last ones may be still to come */
+	uint64_t first, last; /* to be kept, 0: none; the last ones may be still to come */
 	uint32_t keep;	      /* spikes of this trigger */
 	bool freeze;
 	bool end;	   /* the game has ended, without a goodbye */

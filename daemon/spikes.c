@@ -570,6 +570,7 @@ static void *spikes_thread(void *userdata)
 		wait_for_news(spikes);
 	}
 	forget_triggers(spikes);
+	attend_all(spikes);
 	save_interim(spikes);
 	pthread_mutex_unlock(&spikes->lock);
 	return NULL;

@@ -78,9 +78,9 @@ void spikes_reason_names(const char *reason, char **ret_label, char **ret_game);
 /* ---- saving: spikes_save.c ---- */
 
 /*
- * Saves what is there of the spike. 0; -ENOENT: nothing is; other errors can be tried again.
- * Deletes what its trigger keeps too much.
+ * Saves what is there of the spike, whose owner is known. 0; -ENOENT: nothing is; other errors can
+ * be tried again. Deletes what its trigger keeps too much.
  */
-int spikes_save(struct spikes *spikes, struct open_spike *spike, uint64_t *ret_capture);
+int spikes_save(struct spikes *spikes, const struct open_spike *spike, uint64_t *ret_capture);
 
 #endif

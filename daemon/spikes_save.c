@@ -42,22 +42,19 @@ static void find_missing(const struct open_spike *spike, const struct history_se
 				   : "no more frames came in time");
 }
 
-static int look(struct spikes *spikes, struct open_spike *spike, struct found *ret_found)
+static int look(struct spikes *spikes, const struct open_spike *spike, struct found *ret_found)
 {
 	struct history_session s = {0};
 	int r = history_session(spikes->history, spike->session, HISTORY_ANY_UID, &s);
 
 	if (r < 0)
 		return r;
-	spike->uid = s.row.uid;
-	if (!spike->game && s.row.name)
-		spike->game = strdup(s.row.name);
 	find_missing(spike, &s, spikes->stopping, ret_found);
 	history_session_deinit(&s);
 	return ret_found->first == 0 && !spike->end ? -ENOENT : 0;
 }
 
-static int save(struct spikes *spikes, struct open_spike *spike, const struct found *f,
+static int save(struct spikes *spikes, const struct open_spike *spike, const struct found *f,
 		uint64_t *ret_capture)
 {
 	_cleanup_free_ char *label = spikes_label(spike);
@@ -122,10 +119,13 @@ static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
 	captures_vec_free(&all);
 }
 
-int spikes_save(struct spikes *spikes, struct open_spike *spike, uint64_t *ret_capture)
+int spikes_save(struct spikes *spikes, const struct open_spike *spike, uint64_t *ret_capture)
 {
 	struct found found = {0};
 	int r = look(spikes, spike, &found);
+
+	if (r == 0 && spike->uid == HISTORY_ANY_UID)
+		return -EAGAIN;
 
 	if (r == 0)
 		r = save(spikes, spike, &found, ret_capture);

@@ -229,7 +229,7 @@ static int put_row(struct live *s, const struct firing *f)
 	if (t->on == TRIGGER_EXIT) {
 		row.end = true;
 		row.crashed = s->crashed;
-		row.first = f->frame > t->before ? f->frame - t->before + 1 : 1;
+		row.first = f->frame > t->before ? f->frame - t->before + 1 : MIN(f->frame, 1u);
 	}
 	if (!row.reason_json)
 		return -ENOMEM;

@@ -317,15 +317,17 @@ static void a_frame_above_the_median_fires(void **state)
 static void the_median_follows_the_frames(void **state)
 {
 	struct world *w = *state;
+	size_t before;
 
 	watch(w, "[{'on':'frame','times_median':2,'warm_up':1}]");
 	marks(w, TRIGGER_MEDIAN_MIN, 10); /* of which one is warm-up */
 	mark(w, 100);			  /* one too few before it */
 	assert_int_equal(fired(w), 0);
 	marks(w, TRIGGER_MEDIAN_FRAMES, 40); /* a slower game, once the median has seen it */
-	w->s->batch->spikes.count = 0;
+	before = fired(w);
+	assert_true(before > 0); /* it was not so at once */
 	marks(w, 5, 79);
-	assert_int_equal(fired(w), 0);
+	assert_int_equal(fired(w), before);
 }
 
 static void a_frame_that_was_paused_says_nothing(void **state)
