@@ -143,6 +143,8 @@ static void test_defaults(void **state)
 	assert_int_equal(config.max_sessions, 64);
 	assert_int_equal(config.memory_mib, 1024);
 	assert_int_equal(config.captures_mib, 2048);
+	assert_int_equal(config.spikes_keep, 8);
+	assert_non_null(strstr(config.triggers, "exit_without_goodbye"));
 	snprintf(path, sizeof(path), "%s/fprofd", shm_dir);
 	assert_string_equal(config.runtime_dir, path);
 	snprintf(path, sizeof(path), "%s/fprofd/fprofd.sock", shm_dir);
@@ -279,6 +281,10 @@ static void test_bad_values_refuse_with_file_line_and_range(void **state)
 	refuse_file("memory_mib = 10x\n", "from 1 to 65536");
 	refuse_file("memory_mib = 99999999999999999999999\n", "from 1 to 65536");
 	refuse_file("memory_mib =\n", "from 1 to 65536");
+	refuse_file("spikes_keep = 0\n", "from 1 to 1000");
+	refuse_file("\ntriggers = [{\"on\": \"zone\", \"above_ms\": 1}]\n",
+		    "must be a JSON array of triggers: [0].name is missing");
+	refuse_file("triggers = none\n", "a JSON array of triggers");
 	refuse_file("http = 127.0.0.1\n", "ADDRESS:PORT");
 	refuse_file("http = example.com:80\n", "ADDRESS:PORT");
 	refuse_file("http = 127.0.0.1:65536\n", "ADDRESS:PORT");
