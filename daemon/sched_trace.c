@@ -564,9 +564,9 @@ void sched_trace_free(struct sched_trace *trace)
 	take_over(trace);
 	if (trace->mine.count > 0)
 		flush(trace);
+	helper_close(trace);
 	for (i = 0; i < trace->mine.count; i++)
 		traced_free(trace->mine.at[i]);
-	helper_close(trace);
 	VEC_FREE(&trace->mine);
 	VEC_FREE(&trace->sessions);
 	free(trace->events);
