@@ -74,13 +74,18 @@ static void json_reasons(struct json *j, const struct zone_tree *tree, const str
 	json_object_end(j);
 }
 
-/* Allocations are not recorded, so nobody knows. */
-static void json_allocations(struct json *j)
+/* Without a single event nobody knows whether there was none or none was tracked. */
+static void json_allocations(struct json *j, const struct zone_tree *tree,
+			     const struct zone_numbers *n)
 {
 	json_key(j, "alloc_bytes");
-	json_null(j);
+	tree->allocations ? json_int(j, n->alloc_bytes) : json_null(j);
 	json_key(j, "alloc_count");
-	json_null(j);
+	tree->allocations ? json_int(j, n->alloc_count) : json_null(j);
+	json_key(j, "self_alloc_bytes");
+	tree->allocations ? json_int(j, n->own_alloc_bytes) : json_null(j);
+	json_key(j, "self_alloc_count");
+	tree->allocations ? json_int(j, n->own_alloc_count) : json_null(j);
 }
 
 static void json_slow(struct json *j, const struct zone_numbers *n)
@@ -115,7 +120,7 @@ static void json_numbers(struct json *j, const struct zone_tree *tree, const str
 	json_or_null(j, "p99_ns", n->p99_ns);
 	json_member_uint(j, "frames", n->frames);
 	json_member_double(j, "calls_per_frame", frames > 0 ? (double)n->calls / frames : NAN);
-	json_allocations(j);
+	json_allocations(j, tree, n);
 	json_slow(j, n);
 	json_reasons(j, tree, n, per_frame);
 }

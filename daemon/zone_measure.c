@@ -320,8 +320,13 @@ static void add_sums(const struct zone_node *node, struct zone_numbers *n)
 {
 	n->calls += node->calls;
 	n->self_ns += node->self_ns;
-	if (!node->nested)
-		n->total_ns += node->total_ns;
+	n->own_alloc_bytes += node->own_alloc_bytes;
+	n->own_alloc_count += node->own_alloc_count;
+	if (node->nested)
+		return;
+	n->total_ns += node->total_ns;
+	n->alloc_bytes += node->alloc_bytes;
+	n->alloc_count += node->alloc_count;
 }
 
 /* Slow calls are told by the median of calls, which values has unless frames took their place. */

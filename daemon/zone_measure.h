@@ -23,6 +23,8 @@ struct zone_numbers {
 	uint64_t frames;  /* counted ones that it touches */
 	int64_t total_ns; /* what is nested in its own name left out */
 	int64_t self_ns;
+	int64_t alloc_bytes, alloc_count; /* as total_ns */
+	int64_t own_alloc_bytes, own_alloc_count;
 	/* Of calls, or of frame totals over those frames. */
 	uint64_t samples;
 	double avg_ns;

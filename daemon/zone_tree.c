@@ -353,6 +353,23 @@ static int on_end(void *userdata, const struct range_zone *zone)
 	return leave(x, counted_ns(&x->tree->counted, zone->end, &out));
 }
 
+/* Allocations belong to the zone that is innermost; outside of all to the track. */
+static int on_event(void *userdata, const struct range_event *event)
+{
+	struct reading *x = userdata;
+	struct zone_tree *tree = x->tree;
+	struct zone_node *node;
+
+	if (event->kind != RANGE_ALLOC)
+		return 0;
+	tree->allocations = true;
+	node = &tree->nodes.at[tree->stack.count > 0 ? tree->stack.at[tree->stack.count - 1].node
+						     : x->track];
+	node->own_alloc_bytes += event->value.i;
+	node->own_alloc_count += event->count;
+	return 0;
+}
+
 static int on_gap(void *userdata, const struct gap_row *gap)
 {
 	struct reading *x = userdata;
@@ -427,6 +444,24 @@ static void add_up(struct zone_tree *tree)
 	}
 }
 
+/* Nodes come after those that they are in. */
+static void add_up_allocations(struct zone_tree *tree)
+{
+	struct zone_node *node, *parent;
+	size_t i;
+
+	for (i = tree->nodes.count; i-- > 0;) {
+		node = &tree->nodes.at[i];
+		node->alloc_bytes += node->own_alloc_bytes;
+		node->alloc_count += node->own_alloc_count;
+		if (node->parent == ZONE_NODE_NONE)
+			continue;
+		parent = &tree->nodes.at[node->parent];
+		parent->alloc_bytes += node->alloc_bytes;
+		parent->alloc_count += node->alloc_count;
+	}
+}
+
 int zone_tree_begin(const struct range *range, unsigned flags, struct zone_tree *ret_tree)
 {
 	struct zone_tree *tree = ret_tree;
@@ -458,6 +493,7 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 					      .track = on_track,
 					      .begin = on_begin,
 					      .end = on_end,
+					      .event = on_event,
 					      .gap = on_gap,
 					      .gpu = on_gpu};
 	int r = zone_tree_begin(range, flags | COUNTED_EVENTS, ret_tree);
@@ -469,6 +505,8 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 		zone_tree_deinit(ret_tree);
 	else
 		add_up(ret_tree);
+	if (r == 0 && ret_tree->allocations)
+		add_up_allocations(ret_tree);
 	return r;
 }
 

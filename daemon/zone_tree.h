@@ -45,6 +45,8 @@ struct zone_node {
 	uint64_t calls;
 	int64_t total_ns; /* of a track: of the outermost zones */
 	int64_t self_ns;
+	/* Allocations in it; own: not in zones inside. */
+	int64_t alloc_bytes, alloc_count, own_alloc_bytes, own_alloc_count;
 	struct zone_block *first; /* of its samples */
 	/* Of sums, which have no samples: frames with calls or time, and totals of those. */
 	uint64_t sum_frames;
@@ -59,6 +61,7 @@ struct zone_tree {
 	uint64_t calls;
 	uint64_t gaps, lost_events; /* of the tracks that were read */
 	bool sums;		    /* nodes have no samples (zone_sums.h) */
+	bool allocations;	    /* some were told of */
 	/* Inside; what a visit touches again and again is kept together, by node. */
 	VEC(struct zone_step) steps;
 	VEC(struct zone_sink) sinks;
