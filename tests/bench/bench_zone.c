@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * bench_zone [--alone | --bursts | --floods | --detail URL]: what the recording path costs in the
- * game, each row as a multiple of two bare clock reads stored to memory, measured in the same run,
- * pinned to the first CPU that it may use. No pass or fail.
+ * bench_zone [--alone | --bursts | --floods | --detail URL | --allocations]: what recording costs
+ * in the game, each row as a multiple of two bare clock reads stored to memory, measured in the
+ * same run, pinned to the first CPU that it may use. No pass or fail.
  *
  * With a daemon listening it records for it; --alone records with nobody draining. Rows are
  * medians over bursts of 1,000, with the 10th and 90th percentile. --bursts has only the rows with
  * pauses between them, of which nothing may be lost; --floods the others: they lap the rings.
- * --detail orders levels and masks of the daemon at URL, and has the rows of zones under those.
+ * --detail orders levels and masks of the daemon at URL, and has the rows of zones under those;
+ * --allocations wants FPROF_ALLOC=1.
  */
 #include <fprof.h>
 
@@ -524,6 +525,26 @@ static void measure_detail(const char *url)
 	measure_under("... masked before", masked_zone, false);
 }
 
+/* ---- allocations ---- */
+
+/* A zone in which the game's allocator is asked once: told of with each zone, in this mode. */
+static void allocating_zone(void)
+{
+	int i;
+
+	for (i = 0; i < BURST; i++) {
+		FPROF_ZONE("bench.allocates");
+		fprof_alloc(64);
+	}
+}
+
+static void measure_allocations(void)
+{
+	fprof_frame_mark();
+	measure_under("zone, allocations tracked", zone, false);
+	measure_under("... one allocation inside", allocating_zone, false);
+}
+
 static void clock_cost_measure(void)
 {
 	struct row row = {.count = SAMPLES};
@@ -571,6 +592,10 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "--detail") && argc > 2) {
 		check_recording();
 		measure_detail(argv[2]);
+		return 0;
+	}
+	if (!strcmp(what, "--allocations")) {
+		measure_allocations();
 		return 0;
 	}
 	if (strcmp(what, "--bursts"))

@@ -96,6 +96,7 @@ bench_zone() {
 	bench_zone_rows --bursts
 	bench_zone_rows --floods
 	bench_zone_rows --detail "$url"
+	FPROF_ALLOC=1 bench_zone_rows --allocations
 	stop_daemon
 }
 
