@@ -4,7 +4,8 @@
  * overlap a frame; where there is none, what the next one carries in; where there is no next one,
  * what the last one left open. So that it is answered the same, a capture has the chunks that
  * overlap its range, for each track and lane the first one after it, and where nothing else is
- * there the last one before it.
+ * there the last one before it. Of what the scheduler did the last chunk of each thread before the
+ * range says in which state it enters.
  *
  * Columns are those that both databases have: a capture of an older version may be the source, and
  * what it lacks has the default. Ids are kept but for the session's, since the order of equal times
@@ -42,6 +43,9 @@ static const struct copied {
 	{"frame_gpus", "", OF_FRAME},
 	{"gaps", "", IN_RANGE},
 	{"chunks", "", IN_RANGE},
+	{"sched_chunks", "",
+	 "(" IN_RANGE ") OR s.id IN (SELECT max(id) FROM source.sched_chunks "
+	 "WHERE session = :source AND t1 < :t0 GROUP BY tid)"},
 	{"sampled", "", "s.session = :source"},
 	{"samples", "", "s.session = :source"},
 	{"aggregate_groups", "", "s.session = :source"},

@@ -92,6 +92,11 @@ static const struct rule {
 	{"gpu_spans", POINT("begin_ns") " OR " POINT("end_ns") " OR end_ns < begin_ns", "its time"},
 	{"frame_gpus", OTHER("session") " OR " LENGTH("span_ns") " OR " LENGTH("busy_ns"),
 	 "its lengths"},
+	{"sched_chunks",
+	 OTHER("session") " OR " SMALL("records") " OR " POINT("t0") " OR " POINT(
+		 "t1") " OR t1 < t0 OR "
+		       "length(data) > 17825792",
+	 "its numbers"},
 	{"sampled",
 	 OTHER("session") " OR " SMALL("counter") " OR " SMALL("unit") " OR " TEXT(
 		 "name", 1024) " OR " TEXT("module", 1024) " OR " TEXT("source", 1024),

@@ -93,3 +93,17 @@ test('a wait in a zone has both for evidence, an unmarked one the kernel', async
 	}
 	return undefined;
 });
+
+test('a saved range has the same verdict', async (t) => {
+	if (off)
+		return t.skip(off);
+	const live = await play('lock', 30);
+	const saved = await world.request('POST', '/api/v1/captures', { headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ session: live.session, from: 5, to: 25, name: 'lock' }) });
+	assert.equal(saved.status, 201, saved.text);
+	const session = JSON.parse(saved.text).id;
+	const same = await world.api(`/sessions/${session}/verdict?from=5&to=25`);
+	const frames = live.frames.filter((one) => one.frame >= 5 && one.frame <= 25);
+	assert.deepEqual(same.frames.map((one) => [one.frame, one.wall_ns, one.parts]), frames.map((one) => [one.frame, one.wall_ns, one.parts]));
+	return undefined;
+});
