@@ -26,6 +26,7 @@ static const struct tool_command commands[] = {
 	{"frame", tool_frame, false},
 	{"zones", tool_zones, false},
 	{"stats", tool_stats, false},
+	{"verdict", tool_verdict, false},
 	{"tail", tool_tail, false},
 	{"record", tool_record, false},
 	{"freeze", tool_record, false},
@@ -64,6 +65,8 @@ static const char help_text[] =
 	"  fprof stats [SESSION] [--metric wall|cpu|gpu|wait|zone:NAME|counter:NAME]...\n"
 	"              [--over-ms MS] [--from N --to N | --last N]\n"
 	"                                         what frame times come to\n"
+	"  fprof verdict [SESSION] [--from N --to N | --last N]\n"
+	"                                         what held the frames back, and the numbers\n"
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
 	"  fprof record|freeze|stop|clear [SESSION]\n"

@@ -33,6 +33,7 @@ int tool_sessions(const struct tool_options *options, int argc, char **argv);
 int tool_frames(const struct tool_options *options, int argc, char **argv);
 int tool_frame(const struct tool_options *options, int argc, char **argv);
 int tool_zones(const struct tool_options *options, int argc, char **argv);
+int tool_verdict(const struct tool_options *options, int argc, char **argv);
 int tool_stats(const struct tool_options *options, int argc, char **argv);
 int tool_tail(const struct tool_options *options, int argc, char **argv);
 int tool_record(const struct tool_options *options, int argc, char **argv);
