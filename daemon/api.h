@@ -55,7 +55,7 @@ struct api_answer {
 	const char *type; /* media type, static */
 	struct json body;
 	const struct asset *asset; /* instead of body */
-	int fd; /* instead of body, above 0: a file that is sent from its start; owned */
+	int fd;		/* instead of body, above 0: a file that is sent from its start; owned */
 	char lost[256]; /* what a file could not hold: the header Fprof-Lost; "": nothing */
 	char filename[128]; /* of what a browser would save; "": none */
 	char allow[48];	    /* of 405 */

@@ -47,9 +47,9 @@ bool api_body(const struct api_request *q, struct api_answer *a, const char *con
 
 void api_fail_member(struct api_answer *a, const char *member, const char *const *allowed)
 {
-	const struct api_problem problem = {
-		400, "bad-parameter", "A parameter has a value that is not allowed", member,
-		allowed};
+	const struct api_problem problem = {400, "bad-parameter",
+					    "A parameter has a value that is not allowed", member,
+					    allowed};
 
 	api_fail(a, &problem, "The body's %s is missing or not allowed", member);
 }

@@ -60,7 +60,7 @@ static bool take_sql(const struct api_request *q, struct api_answer *a, struct a
 		api_fail_parameter(a, "sql", sql ? sql : "", allowed);
 		return false;
 	}
-	if (has_body)
+	if (!sql)
 		return take_body(q, a, x);
 	x->sql = strdup(sql);
 	return x->sql || fail_memory(a);

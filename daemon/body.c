@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Texts that hold a NUL are refused by the parser, so that none is cut short. No state; any thread. */
+/* Texts that hold a NUL are refused by the parser, so that none is cut short. No state; any thread.
+ */
 #include "body.h"
 
 #include <errno.h>
@@ -55,7 +56,8 @@ const char *body_unknown(const struct body *body, const char *const *known)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(body->root, name, value) {
+	json_object_foreach(body->root, name, value)
+	{
 		if (!among(name, known))
 			return name;
 	}

@@ -190,12 +190,36 @@ static int copy_rows(sqlite3 *db, struct upload *u)
 	return capture_copy(db, &copy);
 }
 
+/* Rows of other sessions than the one would be left out in silence. */
+static int check_strays(sqlite3 *db, struct upload *u)
+{
+	const char *table;
+	int64_t stray = 0;
+	char sql[160];
+	unsigned i;
+	int r = 0;
+
+	for (i = 1; r >= 0 && !stray && (table = capture_copy_table(i)); i++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT EXISTS (SELECT 1 FROM source.%s WHERE session <> "
+			 "(SELECT id FROM source.sessions))",
+			 table);
+		r = sql_int(db, sql, &stray);
+	}
+	if (r < 0 || !stray)
+		return MIN(r, 0);
+	snprintf(u->why, CAPTURE_WHY, "a row means nothing: it is of no session that is there");
+	return -EBADMSG;
+}
+
 /* From the attached file into ours. What the schema refuses is the file's fault. */
 static int take_rows(struct upload *u)
 {
 	sqlite3 *db = capture_file_db(u->file);
-	int r = copy_rows(db, u);
+	int r = check_strays(db, u);
 
+	if (r == 0)
+		r = copy_rows(db, u);
 	if (r == -EINVAL) {
 		snprintf(u->why, CAPTURE_WHY, "rows of it mean nothing");
 		return -EBADMSG;

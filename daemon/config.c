@@ -44,9 +44,8 @@ static const char usage[] =
 	"78 bad configuration.\n";
 
 /* A hitch stands out by itself and against what is usual; 60 fps lose three frames in it. */
-static const char triggers[] =
-	"[{\"on\": \"frame\", \"times_median\": 3, \"floor_ms\": 50}, "
-	"{\"on\": \"exit_without_goodbye\"}]";
+static const char triggers[] = "[{\"on\": \"frame\", \"times_median\": 3, \"floor_ms\": 50}, "
+			       "{\"on\": \"exit_without_goodbye\"}]";
 
 struct options {
 	const char *http, *socket, *runtime_dir, *state_dir, *config;

@@ -34,7 +34,7 @@ struct config {
 	unsigned spikes_keep;	      /* 8 of one trigger and game; 1..1000 */
 	char *triggers;		      /* of sessions that were given none: JSON, see trigger.h */
 	bool scheduler; /* yes: trace games' threads in the kernel, where that is possible */
-	unsigned query_seconds;	      /* 5 that a query of SQL may take; 1..60 */
+	unsigned query_seconds; /* 5 that a query of SQL may take; 1..60 */
 	bool verbose;
 };
 

@@ -11,9 +11,9 @@
 #include "config.h"
 #include "drain.h"
 #include "loop.h"
-#include "spikes.h"
 #include "sampler.h"
 #include "sched_trace.h"
+#include "spikes.h"
 #include "status.h"
 #include "store.h"
 

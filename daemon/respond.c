@@ -128,7 +128,7 @@ static void add_filename(struct MHD_Response *r, const char *name)
 	char plain[128], full[3 * 128 + 1], text[600];
 	size_t i, n = 0;
 
-	for (i = 0; name[i] && i < sizeof(plain) - 1; i++) {
+	for (i = 0; i < sizeof(plain) - 1 && name[i]; i++) {
 		unsigned char c = (unsigned char)name[i];
 		bool safe = isalnum(c) || c == '.' || c == '-' || c == '_';
 

@@ -215,8 +215,8 @@ static void put_frequency(const struct usage *u, struct out *o)
 
 	for (i = 0; i < CPUS_MAX; i++) {
 		if (procfs_read(text, sizeof(text),
-				"%s/devices/system/cpu/cpu%" PRIu64 "/cpufreq/scaling_cur_freq",
-				u->sys, i) < 0)
+				"%s/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", u->sys,
+				(unsigned)i) < 0)
 			break;
 		sum += strtoull(text, NULL, 10);
 		n++;

@@ -93,13 +93,12 @@ static int visit_track(void *userdata, size_t index, const struct track_row *tra
 static int cut(struct reading *r, int64_t t)
 {
 	struct wait_segment segment = {r->since, t, FPROF_MARKER_ZONE};
+	unsigned depth = MIN(r->depth, (unsigned)DEPTH_MAX);
 
-	if (r->depth == 0 || t <= r->since) {
-		r->since = t;
-		return 0;
-	}
-	segment.kind = r->stack[MIN(r->depth, (unsigned)DEPTH_MAX) - 1];
 	r->since = t;
+	if (depth == 0 || t <= segment.t0)
+		return 0;
+	segment.kind = r->stack[depth - 1];
 	return VEC_PUSH(&r->now->waits, segment);
 }
 

@@ -207,8 +207,8 @@ struct fprof_control {
 	uint32_t generation;	/* changes with every change below */
 	uint32_t record_state;	/* enum fprof_record_state */
 	uint32_t gate;		/* zones with level < gate are recorded: 0..FPROF_LEVELS */
-	uint32_t flags; /* enum fprof_control_flag; 0 before minor version 1 */
-	uint64_t heartbeat; /* grows at least 2x a second while the daemon lives */
+	uint32_t flags;		/* enum fprof_control_flag; 0 before minor version 1 */
+	uint64_t heartbeat;	/* grows at least 2x a second while the daemon lives */
 	uint64_t session_id;
 	uint64_t pad1[2];
 };

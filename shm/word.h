@@ -77,8 +77,8 @@ enum fprof_ext_kind {
 	FPROF_EXT_RECORD = 17,
 	/* the game is loading from here on: [1] 1, or has loaded: 0 (since minor version 1) */
 	FPROF_EXT_LOADING = 18,
-	/* the thread allocated since the last of these, or since tracking began, in the zone that is
-	 * innermost here: [1] bytes [2] allocations (since minor version 1) */
+	/* the thread allocated since the last of these, or since tracking began, in the zone that
+	 * is innermost here: [1] bytes [2] allocations (since minor version 1) */
 	FPROF_EXT_ALLOC = 19,
 };
 

@@ -63,7 +63,8 @@ start_daemon() {
 	return 1
 }
 
-game="$B/game --fps 200 --zones 100"
+game=("$B/game" --fps 200 --zones 100)
+line="${game[*]}"
 
 measure 77 --frames 5 -- touch "$TMP/started"
 [ ! -e "$TMP/started" ] || wrong='the game was started'
@@ -75,7 +76,7 @@ if ! start_daemon; then
 	exit 1
 fi
 
-measure 0 --frames 100 --skip 20 -- $game --frames 100000
+measure 0 --frames 100 --skip 20 -- "${game[@]}" --frames 100000
 holds '.format == "fprof-run" and .version == 1 and .complete and .reason == null'
 holds '.asked == {frames: 100, skip: 20} and .end.by == "fprof" and (.end.killed | not)'
 holds '.frames.count == 100 and .frames.frame == [range(22; 122)]'
@@ -91,24 +92,24 @@ holds 'all(.zones.table[]; .calls >= .frames and .total_ns >= .self_ns and (.pat
 holds 'any(.zones.table[]; .frames == 100 and .p50_ns <= .p99_ns and .frame_p50_ns <= .frame_p99_ns and .frame_p99_ns > 0)'
 verdict zones_have_counts_and_percentiles "$wrong"
 
-measure 1 --frames 900 -- $game --frames 50
+measure 1 --frames 900 -- "${game[@]}" --frames 50
 holds '(.complete | not) and .end == {by: "itself", status: 0, signal: null, killed: false}'
 holds '.frames.count == 49 and .frames.statistics.wall_ns.p99 == null and (.reason | contains("ended with status 0"))'
 verdict a_game_that_ends_early_has_its_frames "$wrong"
 
 # Kills itself in the middle: -9 of the child's shell would be of another process.
-measure 1 --frames 100000 -- bash -c "$game --frames 100000 & until [ \"\$($B/fprof sessions --json |
+measure 1 --frames 100000 -- bash -c "$line --frames 100000 & until [ \"\$($B/fprof sessions --json |
 	jq --argjson p \$! '[.sessions[] | select(.pid == \$p)][0].frames_total // 0')\" -gt 30 ]; do :; done; kill -9 \$!; wait \$!; kill -9 \$\$"
 holds '(.complete | not) and .end.signal == 9 and .end.by == "itself" and (.reason | contains("signal 9"))'
 holds '.frames.count >= 29 and .session.state == "crashed" and .session.end_reason != null'
 verdict a_killed_game_has_its_frames "$wrong"
 
-measure 0 --frames 30 -- bash -c "$game --frames 100000 & exit 0"
+measure 0 --frames 30 -- bash -c "$line --frames 100000 & exit 0"
 holds '.complete and .frames.count == 30 and .end.by == "fprof"'
 [ -n "$wrong" ] || ! kill -0 "$(jq .session.pid "$TMP/report")" 2>/dev/null || wrong='the game lives'
 verdict a_game_that_a_launcher_leaves_is_measured_and_ended "$wrong"
 
-measure 0 --frames 30 -- bash -c "trap '' TERM; $game --frames 100000"
+measure 0 --frames 30 -- bash -c "trap '' TERM; $line --frames 100000"
 holds '.complete'
 [ -n "$wrong" ] || ! kill -0 "$(jq .session.pid "$TMP/report")" 2>/dev/null || wrong='the game lives'
 verdict a_game_that_stays_is_killed "$wrong"
@@ -124,7 +125,7 @@ verdict frames_in_which_it_loads_are_left_out "$wrong"
 
 # Told to stop: the game ends and what there is is written.
 rm -f "$TMP/report"
-"$B/fprof" run --frames 100000 --export "$TMP/report" -- $game --frames 100000 >/dev/null 2>&1 &
+"$B/fprof" run --frames 100000 --export "$TMP/report" -- "${game[@]}" --frames 100000 >/dev/null 2>&1 &
 tool=$!
 newest=0
 until [ "$newest" -gt 30 ]; do

@@ -6,7 +6,7 @@ set -uo pipefail
 
 mapfile -t c_files < <(git ls-files -- '*.c' '*.h' '*.cpp' '*.hpp')
 mapfile -t shell_files < <(git ls-files -- '*.sh' .ci/run)
-mapfile -t modules < <(git ls-files -- 'shm/*.c' 'client/*.c' 'daemon/*.c')
+mapfile -t modules < <(git ls-files -- 'shm/*.c' 'client/*.c' 'daemon/*.c' ':!*.bpf.c')
 tidy_flags=(-std=gnu11 -I. -Iclient -D_GNU_SOURCE '-DFPROF_VERSION="0"' '-DFPROF_LIBDIR="/"')
 
 lint() { # name, command...
@@ -32,7 +32,8 @@ static_check() {
 		--suppress=memleak --suppress=resourceLeak --suppress=invalidFunctionArg \
 		--suppress=readdirCalled --suppress=shiftTooManyBitsSigned --suppress=invalidPrintfArgType_uint \
 		-I. -Iclient -D_GNU_SOURCE -D__x86_64__ -D__linux__ -DFPROF_VERSION='"0"' -DFPROF_LIBDIR='"/"' \
-		'-DElfW(type)=Elf64_##type' \
+		'-DElfW(type)=Elf64_##type' '-Djson_array_foreach(a, i, v)=for (i = 0; (v = json_array_get(a, i)); i++)' \
+		'-Djson_object_foreach(o, k, v)=for (v = json_object_get(o, k); v;)' '-DLIBBPF_OPTS(type, name, ...)=struct type name = {__VA_ARGS__}' \
 		"${modules[@]}"
 }
 
@@ -59,7 +60,7 @@ foreign_words() {
 	local api='api|sessions|frames|problems|components|tests|fprofd'
 	known=$(git ls-files | tr '/' '\n' | sort -u | sed 's/[.+]/\\&/g' | tr '\n' '|')
 	! git grep -nIE 'TODO|FIXME' -- "${files[@]}" || bad=1
-	! git grep -nIP '(?<![\w.$})\]*/{%@-])/(?!('"$machine|$api"'|nonexistent|a)/)[A-Za-z][\w.-]*/\w' -- "${files[@]}" || bad=1
+	! git grep -nIP '(?<![\w.$})\]*/{%@-])/(?!('"$machine|$api"'|nonexistent|a|worker)/)[A-Za-z][\w.-]*/\w' -- "${files[@]}" || bad=1
 	! git grep -nIP '(?<![\w/.])(\.\./)+(?!\.\.|('"$known"'lib|bus|use\.c|node_modules)(?![\w-]))\w' -- "${files[@]}" || bad=1
 	return "$bad"
 }
