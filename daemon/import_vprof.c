@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A recording of VProf as a session of sums (aggregate.h). The file is looked through once, for the
- * width of its long times and for whether its ticks can number the frames, and then read once, at
- * about the speed of a copy: the timings of a frame are stored as they are.
+ * A recording of VProf as a session of sums (aggregate.h). The timings of a frame are stored as
+ * they are, so reading is about a copy. How wide long times are and whether ticks can number the
+ * frames is guessed at first: as the format has them, and yes. Where a file turns out to be
+ * otherwise, what was made of it is thrown away, it is looked through for both and read again.
  *
  * A tick is a frame and has the tick's number, where ticks rise from 1 or more on; else frames are
  * numbered from 1, and the answer says so. Frames lie end to end, each as long as its root's time.
@@ -27,6 +28,7 @@ struct vprof_import {
 	struct import_writer *writer;
 	uint64_t session;
 	struct vprof_survey survey;
+	bool guessed; /* the survey */
 	struct vprof_reader reader;
 	sqlite3_stmt *add_node, *add_group, *add_block;
 	VEC(uint64_t) group_frames; /* that each group came with */
@@ -73,6 +75,7 @@ static void deinit(struct vprof_import *v)
 	free(v->block);
 	free(v->packed);
 	import_writer_free(v->writer);
+	memset(v, 0, sizeof(*v));
 }
 
 static int store_row(struct vprof_import *v, size_t seq)
@@ -191,13 +194,15 @@ static int add_frame(struct vprof_import *v, const struct vprof_frame *f)
 	return r < 0 ? r : add_frame_row(v, f);
 }
 
-/* Reads all frames up to the end or to what cannot be read. */
+/* Reads all frames up to the end or to what cannot be read. -EAGAIN: the guess was wrong. */
 static int add_frames(struct vprof_import *v, struct import_report *report)
 {
 	struct vprof_frame f;
 	int r;
 
 	while ((r = vprof_reader_next(&v->reader, &f)) > 0) {
+		if (v->guessed && (f.tick < 1 || (uint64_t)f.tick <= v->number))
+			return -EAGAIN;
 		r = add_frame(v, &f);
 		if (r < 0)
 			return r;
@@ -205,10 +210,22 @@ static int add_frames(struct vprof_import *v, struct import_report *report)
 			import_report_add(report, "too_long", v->reader.frames, v->reader.at,
 					  "the frames add up to more than 146 years; the rest is "
 					  "left out");
-			break;
+			return 0;
 		}
 	}
-	return r;
+	return r == 0 && v->guessed && v->reader.faulty ? -EAGAIN : r;
+}
+
+/* The guess was right: could long times have been wider all the same? */
+static int confirm(struct vprof_import *v)
+{
+	int whole = 1;
+
+	v->survey.long_times = v->reader.long_times;
+	if (v->survey.long_times > 0)
+		whole = vprof_is_whole(v->reader.data, v->reader.bytes, VPROF_LONG_LONG);
+	v->survey.told = whole == 0;
+	return MIN(whole, 0);
 }
 
 static int add_rest(struct vprof_import *v)
@@ -276,12 +293,9 @@ static int open_recording(struct vprof_import *v, const uint8_t *data, size_t by
 			  size_t size)
 {
 	struct vprof_frame f;
-	int r = vprof_survey(data, bytes, &v->survey);
+	int r = vprof_reader_init(&v->reader, data, bytes, v->survey.long_bytes);
 
-	if (r < 0)
-		return r;
-	r = vprof_reader_init(&v->reader, data, bytes, v->survey.long_bytes);
-	if (r == 0 && v->survey.frames == 0) {
+	if (r == 0 && !v->guessed && v->survey.frames == 0) {
 		r = vprof_reader_next(&v->reader, &f);
 		if (v->reader.faulty)
 			r = -EBADMSG;
@@ -306,6 +320,8 @@ static int add_session(struct vprof_import *v, const struct import_order *order,
 		r = begin_session(v, order);
 	if (r == 0)
 		r = add_frames(v, report);
+	if (r == 0 && v->guessed)
+		r = confirm(v);
 	if (r == 0)
 		r = add_rest(v);
 	if (r == 0)
@@ -315,8 +331,9 @@ static int add_session(struct vprof_import *v, const struct import_order *order,
 	return r;
 }
 
-static int import_bytes(struct vprof_import *v, const uint8_t *data, size_t bytes,
-			const struct import_order *order, struct import_result *result)
+/* One reading of the file, as the survey says. */
+static int import_once(struct vprof_import *v, const uint8_t *data, size_t bytes,
+		       const struct import_order *order, struct import_result *result)
 {
 	int r = open_recording(v, data, bytes, result->why, sizeof(result->why));
 
@@ -329,9 +346,24 @@ static int import_bytes(struct vprof_import *v, const uint8_t *data, size_t byte
 	return import_writer_finish(v->writer, order, v->ns, result);
 }
 
+static int import_bytes(const uint8_t *data, size_t bytes, const struct import_order *order,
+			struct import_result *result)
+{
+	struct vprof_import v = {.survey = {VPROF_SHORT_LONG, .ticks_rise = true}, .guessed = true};
+	int r = import_once(&v, data, bytes, order, result);
+
+	deinit(&v);
+	if (r != -EAGAIN)
+		return r;
+	r = vprof_survey(data, bytes, &v.survey);
+	if (r == 0)
+		r = import_once(&v, data, bytes, order, result);
+	deinit(&v);
+	return r;
+}
+
 int import_vprof(const struct import_order *order, struct import_result *result)
 {
-	struct vprof_import v = {0};
 	struct stat st;
 	static uint8_t nothing[1];
 	uint8_t *data = nothing;
@@ -347,8 +379,7 @@ int import_vprof(const struct import_order *order, struct import_result *result)
 			return -errno;
 		madvise(data, bytes, MADV_SEQUENTIAL);
 	}
-	r = import_bytes(&v, data, bytes, order, result);
-	deinit(&v);
+	r = import_bytes(data, bytes, order, result);
 	if (bytes > 0)
 		munmap(data, bytes);
 	return r;

@@ -642,6 +642,15 @@ static int survey_at(const uint8_t *data, size_t bytes, unsigned long_bytes,
 	return error == -EBADMSG ? 0 : error;
 }
 
+int vprof_is_whole(const uint8_t *data, size_t bytes, unsigned long_bytes)
+{
+	struct vprof_survey survey;
+	bool whole;
+	int error = survey_at(data, bytes, long_bytes, &survey, &whole);
+
+	return error < 0 ? error : whole;
+}
+
 int vprof_survey(const uint8_t *data, size_t bytes, struct vprof_survey *ret_survey)
 {
 	struct vprof_survey narrowed, wide;

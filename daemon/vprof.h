@@ -110,6 +110,8 @@ struct vprof_survey {
 	bool ticks_rise; /* from 1 or more on: they can number the frames */
 	uint64_t frames, long_times;
 };
+/* Is it well-formed at this width, to its end? 1, 0, -ENOMEM. */
+int vprof_is_whole(const uint8_t *data, size_t bytes, unsigned long_bytes);
 int vprof_survey(const uint8_t *data, size_t bytes, struct vprof_survey *ret_survey);
 
 /* One node's calls and time from timings that a reader gave; advances *at. */
