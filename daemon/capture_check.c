@@ -16,6 +16,7 @@
 #include "store_db.h"
 #include "util.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,11 +50,6 @@ static const char *const structure[] = {
 	"x.key "
 	"FROM main.sqlite_schema AS t, pragma_index_list(t.name, 'main') AS i, "
 	"pragma_index_xinfo(i.name, 'main') AS x WHERE t.type = 'table' AND x.key = 1 ORDER BY 1",
-	/* A rule or a generated column is not told by the lists above. */
-	"SELECT name FROM main.sqlite_schema WHERE type <> 'view' AND (sql LIKE '%check%(%' "
-	"OR sql LIKE '% references %' OR (sql LIKE '% as%(%' AND NOT (name = 'frames' "
-	"AND sql LIKE '% wall_ns INTEGER NOT NULL AS (end_ns - begin_ns) VIRTUAL%' "
-	"AND sql NOT LIKE '% as%(% as%(%'))) ORDER BY 1",
 };
 
 struct budget {
@@ -271,10 +267,72 @@ static int open_model(sqlite3 **ret_db)
 	return 0;
 }
 
+/* The text without comments, with single spaces, in lower case: bytes enough are there. */
+static void simplify(const char *sql, char *out)
+{
+	char last = ' ';
+
+	while (*sql) {
+		if (sql[0] == '-' && sql[1] == '-') {
+			sql += strcspn(sql, "\n");
+			continue;
+		}
+		char c = (char)(isspace((unsigned char)*sql) ? ' ' : tolower((unsigned char)*sql));
+
+		if (c != ' ' || last != ' ')
+			*out++ = c;
+		last = c;
+		sql++;
+	}
+	*out = '\0';
+}
+
+/* Has a table of ours what the lists of its columns do not tell: rules, computed columns? */
+static bool is_plain(const char *name, char *sql)
+{
+	static const char wall[] = " as (end_ns - begin_ns) virtual";
+	static const char *const words[] = {" check", "references ", "generated ", "collate ",
+					    " as (",  " as(",	     "default (",  "'",
+					    "\"",     "/*"};
+	char *found = strcmp(name, "frames") == 0 ? strstr(sql, wall) : NULL;
+	size_t i;
+
+	if (found)
+		memset(found, ' ', strlen(wall));
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(sql, words[i]))
+			return false;
+	return true;
+}
+
+/* 1: all tables and indexes are plain; 0: one is not; -errno. */
+static int are_plain(sqlite3 *db)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = sql_prepare(db,
+			    "SELECT name, sql FROM main.sqlite_schema "
+			    "WHERE type <> 'view' AND sql IS NOT NULL",
+			    &stmt);
+
+	while (r == 0 && (r = sql_step(stmt)) == 1) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+		const char *sql = (const char *)sqlite3_column_text(stmt, 1);
+		_cleanup_free_ char *simple = sql ? malloc(strlen(sql) + 1) : NULL;
+
+		if (!name || !simple)
+			return -ENOMEM;
+		simplify(sql, simple);
+		if (!is_plain(name, simple))
+			return 0;
+		r = 0;
+	}
+	return r < 0 ? r : 1;
+}
+
 static int compare_structure(sqlite3 *db, sqlite3 *model)
 {
 	size_t i;
-	int r = 1;
+	int r = are_plain(db);
 
 	for (i = 0; i < ARRAY_SIZE(structure) && r == 1; i++)
 		r = same_rows(db, model, structure[i]);
@@ -371,7 +429,26 @@ static int verify_open(sqlite3 *db, char *why)
 	return r == 0 && old ? verify_migrated(db, why) : r;
 }
 
-/* The file's header, before SQLite sees it: 16 bytes of magic, and no WAL beside it. */
+/* A big-endian number of the header. */
+static uint64_t header_number(const unsigned char *p, size_t bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes-- > 0)
+		v = v << 8 | *p++;
+	return v;
+}
+
+/* Does the file have as many pages as it says? SQLite would take a part of a page for a whole one.
+ */
+static bool is_whole(const unsigned char *head, uint64_t bytes)
+{
+	uint64_t page = header_number(head + 16, 2), pages = header_number(head + 28, 4);
+
+	return bytes == (page == 1 ? 65536 : page) * pages;
+}
+
+/* The file's header, before SQLite sees it: its magic, its size, no WAL beside it. */
 static int check_header(const char *path, char *why, uint64_t *ret_bytes)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -385,6 +462,8 @@ static int check_header(const char *path, char *why, uint64_t *ret_bytes)
 		return refuse(why, "it is no capture of fprof", -EBADMSG);
 	if (head[18] != 1 || head[19] != 1)
 		return refuse(why, "part of it is in another file: a WAL", -EBADMSG);
+	if (!is_whole(head, (uint64_t)st.st_size))
+		return refuse(why, "it is cut short", -EBADMSG);
 	*ret_bytes = (uint64_t)st.st_size;
 	return 0;
 }
