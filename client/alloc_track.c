@@ -17,7 +17,7 @@
 
 __thread struct fprof_alloc_counts fprof_alloc_tls __attribute__((tls_model("initial-exec")));
 
-__typeof__(fprof_alloc_hook_counts) fprof_alloc_hook_counts __attribute__((weak));
+#pragma weak fprof_alloc_hook_counts
 
 static __thread struct {
 	struct fprof_alloc_counts counts;

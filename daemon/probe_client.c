@@ -23,8 +23,6 @@
 
 #define ANSWER_SECONDS 10
 
-extern char **environ;
-
 void probe_client_init(struct probe_client *client)
 {
 	*client = (struct probe_client){.fd = -1};

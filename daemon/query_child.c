@@ -3,14 +3,14 @@
  * The child's side. Two connections: one to the database, read only, that no SQL of the asker ever
  * sees; and one to nothing, in memory, where it is run. What the second can reach are the virtual
  * tables that are registered with it, which read the first and show the asker's sessions only. So
- * nothing has to be kept from the asker's SQL but a few statements: an authorizer lets it read and
- * refuses all else.
+ * nothing has to be kept from the asker's SQL but a few statements (query_guard.h).
  *
  * By the time the SQL is looked at, this process can open no file, and take only so much time and
  * memory (query_sandbox.h). It answers by exit status: 0, the answer is in descriptor 1; 1, what is
  * wrong is.
  */
 #include "query.h"
+#include "query_guard.h"
 #include "query_sandbox.h"
 #include "query_write.h"
 #include "util.h"
@@ -22,9 +22,8 @@
 #include <string.h>
 #include <time.h>
 
-#define STEPS_BETWEEN_LOOKS 2000	       /* VM instructions, at the time */
-#define VALUE_BYTES_MAX	    (16 * 1024 * 1024) /* of one text or blob */
-#define OUTPUT_SLACK	    (1024 * 1024)      /* column names, and what surrounds rows */
+#define STEPS_BETWEEN_LOOKS 2000	  /* VM instructions, at the time */
+#define OUTPUT_SLACK	    (1024 * 1024) /* column names, and what surrounds rows */
 
 struct child {
 	json_t *request, *params; /* params: NULL: none */
@@ -123,84 +122,6 @@ static int open_source(struct child *c)
 	return rc == SQLITE_OK ? 0 : fail_sqlite(c, rc, c->source);
 }
 
-/* PRAGMAs that only tell of tables and functions. */
-static const char *const harmless_pragmas[] = {"table_info",	  "table_xinfo",    "table_list",
-					       "function_list",	  "collation_list", "module_list",
-					       "compile_options", "pragma_list"};
-
-static bool is_harmless_pragma(const char *name)
-{
-	size_t i;
-
-	for (i = 0; name && i < ARRAY_SIZE(harmless_pragmas); i++)
-		if (strcmp(name, harmless_pragmas[i]) == 0)
-			return true;
-	return false;
-}
-
-static int authorize(void *userdata, int action, const char *a, const char *b, const char *database,
-		     const char *view)
-{
-	(void)userdata;
-	(void)database;
-	(void)view;
-	switch (action) {
-	case SQLITE_SELECT:
-	case SQLITE_READ:
-	case SQLITE_RECURSIVE:
-		return SQLITE_OK;
-	case SQLITE_FUNCTION:
-		return b && sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_PRAGMA:
-		return is_harmless_pragma(a) ? SQLITE_OK : SQLITE_DENY;
-	default:
-		return SQLITE_DENY;
-	}
-}
-
-/* Makes a table that exists by its module alone known: its declaration is SQL that is not allowed
- * later. One that is none is no loss. */
-static void connect_table(sqlite3 *db, const char *name)
-{
-	char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", name);
-	sqlite3_stmt *stmt = NULL;
-
-	if (sql)
-		sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-	sqlite3_finalize(stmt);
-	sqlite3_free(sql);
-}
-
-static void connect_tables(sqlite3 *db)
-{
-	sqlite3_stmt *modules = NULL;
-	char name[64];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(harmless_pragmas); i++) {
-		snprintf(name, sizeof(name), "pragma_%s", harmless_pragmas[i]);
-		connect_table(db, name);
-	}
-	if (sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL) != SQLITE_OK)
-		return;
-	while (sqlite3_step(modules) == SQLITE_ROW)
-		connect_table(db, (const char *)sqlite3_column_text(modules, 0));
-	sqlite3_finalize(modules);
-}
-
-static void set_limits(sqlite3 *db)
-{
-	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
-	sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 500);
-	sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 200);
-	sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 100);
-	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
-	sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, 1000);
-	sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-}
-
 static int open_tables(struct child *c)
 {
 	struct vtab_source source = {
@@ -217,32 +138,21 @@ static int open_tables(struct child *c)
 		rc = vtab_register(c->db, &source);
 	if (rc != SQLITE_OK)
 		return fail_sqlite(c, rc, sqlite3_errcode(c->source) ? c->source : c->db);
-	sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-	connect_tables(c->db);
-	set_limits(c->db);
+	query_guard(c->db);
 	sqlite3_progress_handler(c->db, STEPS_BETWEEN_LOOKS, on_progress, c);
-	sqlite3_set_authorizer(c->db, authorize, NULL);
 	return 0;
 }
 
-/* Prepares what must be one statement that only reads. */
 static int prepare(struct child *c)
 {
-	sqlite3_stmt *second = NULL;
-	const char *tail;
-	int rc = sqlite3_prepare_v2(c->db, c->sql, -1, &c->stmt, &tail);
+	const char *why;
+	int64_t offset;
+	int rc = query_guard_prepare(c->db, c->sql, &c->stmt, &why, &offset);
 
 	if (rc != SQLITE_OK)
 		return fail_sqlite(c, rc, c->db);
 	if (!c->stmt)
-		return fail(QUERY_BAD_SQL, "there is no statement", -1);
-	rc = sqlite3_prepare_v2(c->db, tail, -1, &second, NULL);
-	sqlite3_finalize(second);
-	if (rc != SQLITE_OK || second)
-		return fail(QUERY_REFUSED, "one statement at a time", tail - c->sql);
-	if (!sqlite3_stmt_readonly(c->stmt) || sqlite3_column_count(c->stmt) == 0)
-		return fail(QUERY_REFUSED, "only statements that read are run", -1);
+		return fail(QUERY_REFUSED, why, offset);
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 
 #define EVICT_FRAME_ROWS     3600u /* frames whose rows stay */
 #define EVICT_ENDED_SESSIONS 64u
-#define EVICT_HELD_FRAMES    300u  /* after the last one that a spike needs */
+#define EVICT_HELD_FRAMES    300u /* after the last one that a spike needs */
 
 struct evict_limits {
 	uint64_t frames;	/* of the main stream that keep their events */

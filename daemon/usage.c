@@ -287,7 +287,7 @@ static uint64_t scaled(const char *value)
 	uint64_t v = strtoull(value, &end, 10);
 
 	end += strspn(end, " \t");
-	return !strncmp(end, "KiB", 3) ? v << 10 : !strncmp(end, "MiB", 3) ? v << 20 : v;
+	return strncmp(end, "KiB", 3) == 0 ? v << 10 : strncmp(end, "MiB", 3) == 0 ? v << 20 : v;
 }
 
 /* One line, "drm-engine-render: 123 ns" or "drm-resident-vram0: 12 KiB". */
@@ -299,7 +299,8 @@ static void drm_line(struct drm *d, const char *line, bool resident)
 
 	if (!colon)
 		return;
-	if (!strncmp(line, engine, strlen(engine)) && strncmp(line, capacity, strlen(capacity))) {
+	if (strncmp(line, engine, strlen(engine)) == 0 &&
+	    strncmp(line, capacity, strlen(capacity)) != 0) {
 		key = line + strlen(engine);
 		drm_add(d, "gpu_busy_", key, (size_t)(colon - key), FPROF_UNIT_MS, true,
 			strtoull(colon + 1, NULL, 10) / 1000000);

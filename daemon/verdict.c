@@ -234,8 +234,6 @@ void verdict_judge(struct verdict *v)
 		say(v, BOUND_GPU, MIN(1.0, busy),
 		    "The GPU was busy for %.2f of %.2f ms (%.0f%%, saturated from %.0f%% on).",
 		    ms(v->gpu_busy_ns), ms(v->wall_ns), 100 * busy, 100 * VERDICT_GPU_SATURATED);
-	else if (share(v, v->ns[PART_UNKNOWN]) > 0.5)
-		judge_largest(v);
-	else if (!judge_paced(v))
+	else if (share(v, v->ns[PART_UNKNOWN]) > 0.5 || !judge_paced(v))
 		judge_largest(v);
 }
