@@ -2,6 +2,8 @@
 /* What is saved reads like what it was saved from, whatever becomes of that. */
 #include "captures_fixture.h"
 
+#include "daemon/capture_file.h"
+
 static int setup(void **state)
 {
 	*state = world_new();
@@ -54,11 +56,253 @@ static void an_upload_reads_as_what_was_saved(void **state)
 	history_close(h);
 }
 
+static void a_save_in_the_middle_of_recording_stands(void **state)
+{
+	struct world *w = *state;
+	struct history *before, *after;
+	uint64_t id, copy;
+	int i;
+
+	add_rich(w, 30);
+	id = save(w, 5, 25);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &before), 0);
+	/* Another session comes and pushes the first one's events out. */
+	submit(w, first_batch(9, 9));
+	for (i = 0; i < 8; i++) {
+		struct batch *b = must(batch_new());
+		uint64_t n;
+
+		for (n = 0; n < 200; n++) {
+			int64_t t = (int64_t)(30 + (uint64_t)i * 200 + n) * FRAME_TICKS;
+
+			add_frame(b, 1, 0, 31 + (uint64_t)i * 200 + n, t, t + FRAME_TICKS);
+		}
+		submit(w, b);
+	}
+	assert_int_equal(ask(w->f.history_db, "SELECT count(*) FROM chunks WHERE session = 1 AND "
+					      "t0 BETWEEN 5000 AND 20000"),
+			 0);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &after), 0);
+	assert_same_frames(before, id, after, id, 5, 25);
+	/* And a capture can be saved from. */
+	assert_int_equal(
+		captures_save(w->captures,
+			      &(struct capture_order){.session = id, .first = 10, .last = 20},
+			      HISTORY_ANY_UID, &copy),
+		0);
+	history_close(after);
+	assert_int_equal(captures_open(w->captures, copy, HISTORY_ANY_UID, &after), 0);
+	assert_same_frames(before, id, after, copy, 10, 20);
+	history_close(after);
+	history_close(before);
+}
+
+static void one_frame_and_none_are_enough(void **state)
+{
+	struct world *w = *state;
+	struct history_frame_detail tail;
+	struct history_frames frames;
+	struct history *h;
+	uint64_t id = 0;
+
+	add_rich(w, 20);
+	id = save(w, 7, 7);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_same_frames(w->f.history, 1, h, id, 7, 7);
+	assert_int_equal(history_frame_detail(h, id, NULL, HISTORY_TAIL, 0, &tail), 0);
+	assert_int_equal(tail.frame.row.events, 0);
+	history_frame_detail_deinit(&tail);
+	history_close(h);
+	submit(w, first_batch(50, 50));
+	assert_int_equal(captures_save(w->captures,
+				       &(struct capture_order){.session = 50, .tail = true},
+				       HISTORY_ANY_UID, &id),
+			 0);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_int_equal(history_frames_last(h, id, NULL, 10, &frames), 0);
+	assert_int_equal(frames.frames.count, 0);
+	history_frames_deinit(&frames);
+	history_close(h);
+}
+
+static void many_markers_come_along(void **state)
+{
+	struct world *w = *state;
+	struct batch *b = rich_names();
+	struct history *h;
+	uint64_t id;
+	char name[32], path[256];
+	uint32_t i;
+
+	for (i = 100; i < 16000; i++) {
+		snprintf(name, sizeof(name), "zone %u", i);
+		add_marker(b, 1, i, name);
+	}
+	for (i = 1; i <= 5; i++)
+		rich_frame(b, i);
+	submit(w, b);
+	id = save(w, 1, 5);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_same_frames(w->f.history, 1, h, id, 1, 5);
+	history_close(h);
+	file_of(w, id, path, sizeof(path));
+	assert_int_equal(ask(path, "SELECT count(*) FROM markers"), 15905);
+}
+
+static void what_is_not_there_is_not_saved(void **state)
+{
+	struct world *w = *state;
+	uint64_t id = 0;
+
+	add_rich(w, 5);
+	assert_int_equal(
+		captures_save(w->captures,
+			      &(struct capture_order){.session = 1, .first = 90, .last = 95},
+			      HISTORY_ANY_UID, &id),
+		-ENOENT);
+	assert_int_equal(captures_save(w->captures,
+				       &(struct capture_order){.session = 2, .first = 1, .last = 5},
+				       HISTORY_ANY_UID, &id),
+			 -ENOENT);
+	/* Another user's is not there either. */
+	assert_int_equal(captures_save(w->captures,
+				       &(struct capture_order){.session = 1, .first = 1, .last = 5},
+				       1002, &id),
+			 -ENOENT);
+	id = save(w, 1, 5);
+	assert_int_equal(captures_find(w->captures, id, 1002, &(struct capture){0}), -ENOENT);
+}
+
+static void captures_are_bounded(void **state)
+{
+	struct world *w = *state;
+	const struct capture_order order = {.session = 1, .first = 1, .last = 5};
+	captures_vec list = {0};
+	uint64_t id, count = 0;
+	int r;
+
+	captures_free(w->captures);
+	w->f.config.captures_mib = 1;
+	assert_int_equal(captures_new(&w->f.config, w->f.store, &w->captures), 0);
+	add_rich(w, 5);
+	while ((r = captures_save(w->captures, &order, HISTORY_ANY_UID, &id)) == 0)
+		count++;
+	assert_int_equal(r, -EDQUOT);
+	assert_int_equal(captures_list(w->captures, HISTORY_ANY_UID, &list), 0);
+	assert_int_equal(list.count, count);
+	assert_true(count > 0);
+	assert_int_equal(captures_delete(w->captures, list.at[0].session), 0);
+	captures_vec_free(&list);
+	assert_int_equal(captures_save(w->captures, &order, HISTORY_ANY_UID, &id), 0);
+}
+
+static void names_and_notes_travel(void **state)
+{
+	struct world *w = *state;
+	char path[256], why[CAPTURE_WHY];
+	struct capture c;
+	uint64_t id, again = 0;
+	int fd;
+
+	add_rich(w, 5);
+	id = save(w, 1, 5);
+	assert_int_equal(captures_edit(w->captures, id, "Übergröße 日本", "a note"), 0);
+	assert_int_equal(captures_edit(w->captures, id, NULL, NULL), 0);
+	assert_int_equal(captures_edit(w->captures, 999, "x", NULL), -ENOENT);
+	assert_int_equal(captures_find(w->captures, id, 1001, &c), 0);
+	fd = captures_open_file(w->captures, &c);
+	assert_true(fd > 0);
+	capture_deinit(&c);
+	assert_int_equal(captures_upload(w->captures, fd, NULL, 1001, &again, why), 0);
+	close(fd);
+	assert_int_equal(captures_find(w->captures, again, 1001, &c), 0);
+	assert_string_equal(c.name, "Übergröße 日本");
+	assert_string_equal(c.note, "a note");
+	assert_int_equal(c.kind, CAPTURE_UPLOADED);
+	capture_deinit(&c);
+	file_of(w, id, path, sizeof(path));
+	assert_int_equal(captures_delete(w->captures, id), 0);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void captures_outlive_the_daemon_and_its_list(void **state)
+{
+	struct world *w = *state;
+	char path[256], temporary[256];
+	struct capture c;
+	uint64_t kept, lost, gone;
+
+	add_rich(w, 5);
+	kept = save(w, 1, 5);
+	lost = save(w, 2, 4);
+	gone = save(w, 3, 3);
+	file_of(w, gone, path, sizeof(path));
+	world_close(w);
+	assert_int_equal(unlink(path), 0);
+	snprintf(temporary, sizeof(temporary), "%s/new-abcdef.tmp", w->directory);
+	fclose(must(fopen(temporary, "we")));
+	snprintf(path, sizeof(path), "DELETE FROM captures WHERE session = %d", (int)lost);
+	ask(w->f.state_db, path);
+	world_open(w);
+	assert_int_equal(captures_find(w->captures, kept, 1001, &c), 0);
+	capture_deinit(&c);
+	assert_int_equal(captures_find(w->captures, lost, 1001, &c), 0);
+	assert_int_equal(c.first_frame, 2);
+	assert_int_equal(c.last_frame, 4);
+	assert_int_equal(c.source_session, 1);
+	capture_deinit(&c);
+	assert_int_equal(captures_find(w->captures, gone, 1001, &c), -ENOENT);
+	assert_int_not_equal(access(temporary, F_OK), 0);
+}
+
+static void an_adopted_file_gets_an_id_of_ours(void **state)
+{
+	struct world *w = *state;
+	struct capture import = {.kind = CAPTURE_IMPORTED, .uid = 1001, .name = (char *)"import"};
+	struct capture_file *file;
+	struct history_session s;
+	struct batch *b = rich_names();
+	struct history *h;
+	uint64_t id = 0, n;
+
+	assert_int_equal(captures_prepare(w->captures), 0);
+	for (n = 1; n <= 4; n++)
+		rich_frame(b, n);
+	for (n = 0; n < b->sessions.count; n++)
+		b->sessions.at[n].uid = 5;
+	assert_int_equal(capture_file_new(captures_directory(w->captures), &file), 0);
+	assert_int_equal(capture_file_write(file, b), 0);
+	assert_int_equal(capture_file_finish(file, "import-1.fprof"), 0);
+	capture_file_free(file);
+	batch_free(b);
+	captures_next_id(w->captures);
+	assert_int_equal(captures_adopt(w->captures, &import, "import-1.fprof", &id), 0);
+	assert_true(id > 1);
+	assert_int_equal(captures_open(w->captures, id, 1001, &h), 0);
+	assert_int_equal(history_session(h, id, 1001, &s), 0);
+	assert_int_equal(s.row.uid, 1001);
+	assert_int_equal(s.last_frame, 4);
+	assert_int_equal(s.capture_kind, CAPTURE_IMPORTED);
+	history_session_deinit(&s);
+	history_close(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_range_reads_as_in_the_history, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_upload_reads_as_what_was_saved, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_save_in_the_middle_of_recording_stands, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(one_frame_and_none_are_enough, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_markers_come_along, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_not_there_is_not_saved, setup, teardown),
+		cmocka_unit_test_setup_teardown(captures_are_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_and_notes_travel, setup, teardown),
+		cmocka_unit_test_setup_teardown(captures_outlive_the_daemon_and_its_list, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(an_adopted_file_gets_an_id_of_ours, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Captures: what is saved, downloaded and uploaded answers as what it was saved from, in every path, while recording goes on.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { answerProblems } from './schema.mjs';
+import { BUILD, World, until } from './world.mjs';
+
+const world = new World();
+let session, saved, uploaded;
+
+before(async () => {
+	await world.startDaemon();
+	session = await world.played(['--frames', '150', '--fps', '0', '--zones', '300', '--hitch-every', '40', '--hitch-ms', '5']);
+});
+after(() => world.close());
+
+const send = async (method, what, body) => {
+	const answer = await world.request(method, `/api/v1${what}`, { body: body === undefined ? undefined : JSON.stringify(body) });
+	return { ...answer, json: answer.text.startsWith('{') ? JSON.parse(answer.text) : null };
+};
+
+/** The same but for who answers. */
+function strip(value) {
+	if (Array.isArray(value))
+		return value.map(strip);
+	if (value === null || typeof value !== 'object')
+		return value;
+	return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'session').map(([key, one]) => [key, strip(one)]));
+}
+
+async function assertSame(a, b, { first, last }) {
+	const range = `from=${first}&to=${last}`;
+	const asks = ['threads', 'streams', `zones?view=tree&${range}`, `zones?view=flat&${range}`, `stats?${range}`];
+	const [busiest] = (await world.api(`/sessions/${a}/zones?view=flat&${range}`)).zones;
+	asks.push(`zones?view=callers&name=${encodeURIComponent(busiest.name)}&${range}`);
+	for (let frame = first; frame <= last; frame += 7)
+		asks.push(`frames/${frame}?max_zones=200000`);
+	for (const ask of asks)
+		assert.deepEqual(strip(await world.api(`/sessions/${b}/${ask}`)), strip(await world.api(`/sessions/${a}/${ask}`)), ask);
+	const rows = async (id) => strip((await world.api(`/sessions/${id}/frames?${range}`)).frames);
+	assert.deepEqual(await rows(b), await rows(a));
+}
+
+test('a saved session answers as the recorded one', async () => {
+	const answer = await send('POST', '/captures', { session: session.id, name: 'größe 日本', note: 'first' });
+	assert.equal(answer.status, 201, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/captures', answer, 'post'), []);
+	saved = answer.json;
+	assert.deepEqual(saved.frames, session.retained);
+	assert.equal(saved.source_session, session.id);
+	await assertSame(session.id, saved.id, saved.frames);
+	const [a, b] = [await world.api(`/sessions/${session.id}`), await world.api(`/sessions/${saved.id}`)];
+	assert.equal(b.kind, 'capture');
+	assert.equal(a.kind, 'recorded');
+	for (const key of ['losses', 'ledger', 'info', 'facts', 'clock', 'start_utc', 'name', 'exe', 'retained', 'state', 'end_reason'])
+		assert.deepEqual(b[key], a[key], key);
+});
+
+test('a capture and its file are as documented', async () => {
+	const one = await world.get(`/api/v1/captures/${saved.id}`);
+	assert.deepEqual(answerProblems('/api/v1/captures/{id}', one), []);
+	assert.ok(JSON.parse(one.text).sources.some((source) => source.name === 'rings' && source.state === 'on'));
+	const file = await world.get(`/api/v1/captures/${saved.id}/file`);
+	assert.equal(file.status, 200);
+	assert.match(file.headers['content-disposition'], /filename\*=UTF-8''gr%C3%B6%C3%9Fe%20%E6%97%A5%E6%9C%AC\.fprof/);
+	assert.equal(file.bytes.length, saved.bytes);
+	writeFileSync(path.join(world.dir, 'saved.fprof'), file.bytes);
+	assert.equal(execFileSync('sqlite3', [path.join(world.dir, 'saved.fprof'), 'PRAGMA integrity_check; SELECT count(*) FROM sessions'],
+		{ encoding: 'utf8' }), 'ok\n1\n');
+});
+
+test('an uploaded capture is a session like any other', async () => {
+	const body = readFileSync(path.join(world.dir, 'saved.fprof'));
+	const answer = await world.request('POST', '/api/v1/captures/upload?name=from%20afar', { body });
+	assert.equal(answer.status, 201, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/captures/upload', answer, 'post'), []);
+	uploaded = JSON.parse(answer.text);
+	assert.equal(uploaded.kind, 'upload');
+	assert.equal(uploaded.name, 'from afar');
+	assert.equal(uploaded.note, 'first');
+	await assertSame(session.id, uploaded.id, saved.frames);
+});
+
+test('captures are among the sessions, and never current', async () => {
+	const { sessions, total } = await world.api('/sessions');
+	assert.deepEqual(sessions.map((one) => [one.id, one.kind]),
+		[[uploaded.id, 'upload'], [saved.id, 'capture'], [session.id, 'recorded']]);
+	assert.equal(total, 3);
+	assert.equal((await world.api('/sessions/current')).id, session.id);
+	assert.equal((await world.api('/sessions?last=1')).sessions.length, 1);
+});
+
+test('captures are renamed, annotated and deleted', async () => {
+	const edited = await send('PATCH', `/captures/${uploaded.id}`, { name: 'another', note: '' });
+	assert.equal(edited.status, 200, edited.text);
+	assert.deepEqual(answerProblems('/api/v1/captures/{id}', edited, 'patch'), []);
+	assert.deepEqual([edited.json.name, edited.json.note], ['another', '']);
+	const gone = await send('DELETE', `/captures/${uploaded.id}`);
+	assert.deepEqual([gone.status, gone.json], [200, { deleted: uploaded.id }]);
+	assert.equal((await world.get(`/api/v1/captures/${uploaded.id}`)).status, 404);
+	assert.equal((await world.get(`/api/v1/sessions/${uploaded.id}`)).status, 404);
+	assert.deepEqual(readdirSync(path.join(world.state, 'captures')), [`${saved.id}.fprof`]);
+});
+
+test('a range is saved while recording goes on, and nothing of it is lost', async () => {
+	const game = world.game(['--frames', '6000', '--fps', '0', '--zones', '200']);
+	const live = await until('the game has frames', async () =>
+		(await world.api('/sessions')).sessions.find((one) => one.pid === game.pid && one.frames_retained > 50));
+	const answer = await send('POST', '/captures', { session: live.id, last: 40 });
+	assert.equal(answer.status, 201, answer.text);
+	const { frames, id } = answer.json;
+	assert.equal(frames.last - frames.first, 39);
+	const then = await world.api(`/sessions/${id}/zones?view=flat&from=${frames.first}&to=${frames.last}`);
+	const cleared = await send('POST', `/sessions/${live.id}/clear`);
+	assert.ok(cleared.status < 300, cleared.text);
+	assert.deepEqual(await world.api(`/sessions/${id}/zones?view=flat&from=${frames.first}&to=${frames.last}`), then);
+	await game.done;
+	const ended = await world.ended(game.pid);
+	assert.equal(ended.frames_total, 6000);
+	assert.equal(ended.ledger.produced, ended.ledger.received + ended.ledger.overwritten);
+	assert.deepEqual(await world.api(`/sessions/${id}/zones?view=flat&from=${frames.first}&to=${frames.last}`), then);
+	assert.equal((await send('DELETE', `/captures/${id}`)).status, 200);
+});
+
+test('captures outlive the daemon', async () => {
+	const ask = `/sessions/${saved.id}/frames/${saved.frames.first + 3}?max_zones=200000`;
+	const answer = await world.api(ask);
+	await world.stopDaemon();
+	await world.startDaemon();
+	assert.deepEqual(await world.api(ask), answer);
+	assert.deepEqual((await world.api('/captures')).captures.map((one) => one.id), [saved.id]);
+});
+
+test('what is no capture is refused with the reason', async () => {
+	const sound = readFileSync(path.join(world.dir, 'saved.fprof'));
+	const flipped = Buffer.from(sound);
+	flipped[sound.indexOf('capture.name') + 12] ^= 1;
+	for (const [body, reason] of [['no', /no capture/], [sound.subarray(0, sound.length - 4096), /cut short/], [flipped, /checksum|damaged/]]) {
+		const answer = await world.request('POST', '/api/v1/captures/upload', { body });
+		assert.equal(answer.status, 422, answer.text);
+		assert.match(JSON.parse(answer.text).detail, reason);
+	}
+	assert.equal((await world.api('/captures')).captures.length, 1);
+	assert.deepEqual(readdirSync(path.join(world.state, 'captures')), [`${saved.id}.fprof`]);
+});
+
+test('a body that means nothing names what is wrong', async () => {
+	for (const [body, status, parameter] of [
+		[{ session: 0 }, 400, 'session'], [{ session: 'x' }, 400, 'session'], [{ session: 4711 }, 404],
+		[{ session: session.id, from: 5, to: 2 }, 400, 'to'], [{ session: session.id, last: 3, from: 1 }, 400, 'last'],
+		[{ session: session.id, from: '1' }, 400, 'from'], [{ session: session.id, from: 9000, to: 9001 }, 404],
+		[{ spike: session.id }, 400, 'spike'], [{ spike: 1, session: 1 }, 400, 'spike'], [{ name: '' }, 400, 'name'],
+		[{ tail: 1 }, 400, 'tail'], [{ wat: 1 }, 400, 'wat']]) {
+		const answer = await send('POST', '/captures', body);
+		assert.equal(answer.status, status, `${JSON.stringify(body)}: ${answer.text}`);
+		if (parameter)
+			assert.equal(answer.json.parameter, parameter, answer.text);
+	}
+	assert.equal((await world.request('POST', '/api/v1/captures', { body: '[' })).status, 400);
+	assert.equal((await send('PATCH', `/captures/${saved.id}`, { name: 7 })).json.parameter, 'name');
+	assert.equal((await world.get('/api/v1/captures/x')).status, 400);
+});
+
+test('the command saves, lists and imports', async () => {
+	const fprof = (...args) => execFileSync(path.join(BUILD, 'fprof'), ['--url', `http://127.0.0.1:${world.port}`, ...args],
+		{ encoding: 'utf8' });
+	const file = path.join(world.dir, 'über.fprof');
+	const capture = JSON.parse(fprof('save', String(session.id), '--from', '10', '--to', '20', '-o', file, '--json'));
+	assert.deepEqual(capture.frames, { first: 10, last: 20 });
+	const { session: id } = JSON.parse(fprof('import', file, '--json'));
+	await assertSame(session.id, id, { first: 10, last: 20 });
+	fprof('captures', 'name', String(id), 'mine');
+	assert.match(fprof('captures'), /mine/);
+	fprof('captures', 'delete', String(id));
+	assert.doesNotMatch(fprof('captures'), /mine/);
+});
