@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
-# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, memory, scene, exchange,
+# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, query, memory, scene, exchange,
 # vprof. RUNS=11: how often where runs are compared.
 set -euo pipefail
 
@@ -226,6 +226,29 @@ bench_latency() {
 	stop_daemon
 }
 
+# Millions of events or rows a second that a query reads, starting its process included.
+query_rate() { # what, SQL that counts them
+	local i
+	for ((i = 0; i < RUNS; i++)); do
+		curl -sS --fail --data-binary "$2" "$url/api/v1/query" | jq '.rows[0][0] / .elapsed_ms / 1000'
+	done >"$tmp/query"
+	echo "$1: M/s $(spread %.1f <"$tmp/query")"
+}
+
+bench_query() {
+	section query "SQL over 600 frames of 2,000 zones, a process each" || return 0
+	local game
+	start_daemon
+	as_game "$B/game" --fps 240 --frames 660 --zones 2000 >/dev/null &
+	game=$!
+	wait "$game"
+	ended "$game" >/dev/null
+	query_rate "count(*) from events" 'SELECT count(*) FROM events'
+	query_rate "count(*) from zones" 'SELECT count(*) FROM zones'
+	query_rate "zones by name, with self times" 'SELECT sum(n) FROM (SELECT name, count(*) AS n, sum(self_ns) FROM zones GROUP BY name)'
+	stop_daemon
+}
+
 bench_memory() {
 	section memory "the daemon's memory, history filled to a budget of 16 MiB" || return 0
 	local game
@@ -345,6 +368,7 @@ bench_cpu
 bench_idle
 bench_p99
 bench_latency
+bench_query
 bench_memory
 bench_scene
 bench_check

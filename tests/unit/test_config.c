@@ -141,6 +141,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.ring_kib, 1024);
 	assert_int_equal(config.max_counters, 4096);
 	assert_int_equal(config.max_sessions, 64);
+	assert_int_equal(config.query_seconds, 5);
 	assert_int_equal(config.memory_mib, 1024);
 	assert_int_equal(config.captures_mib, 2048);
 	assert_int_equal(config.spikes_keep, 8);
@@ -277,6 +278,7 @@ static void test_bad_values_refuse_with_file_line_and_range(void **state)
 		    "test.conf:2: ring_kib = 1000: must be a power of two from 16 to 65536");
 	refuse_file("max_counters = 0\n", "from 1 to 65536");
 	refuse_file("max_sessions = 1025\n", "from 1 to 1024");
+	refuse_file("query_seconds = 61\n", "from 1 to 60");
 	refuse_file("memory_mib = -1\n", "from 1 to 65536");
 	refuse_file("memory_mib = 10x\n", "from 1 to 65536");
 	refuse_file("memory_mib = 99999999999999999999999\n", "from 1 to 65536");
