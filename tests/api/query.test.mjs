@@ -233,7 +233,7 @@ test('children end, and one user has one', async () => {
 	const forever = 'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t';
 	const asked = await Promise.all([1, 2].map(() => query(forever, { of: hasty })));
 	assert.ok(asked.every((one) => one.status === 422 || one.status === 503), asked.map((one) => one.status).join());
-	const children = () => spawnSync('pgrep', ['-P', String(hasty.daemon.pid)]).status === 0;
+	const children = () => spawnSync('pgrep', ['-P', String(hasty.daemon.pid), '-f', '--', '--query-child']).status === 0;
 	await until('no child is left', () => !children());
 });
 
