@@ -461,7 +461,7 @@ static int narrow(struct vprof_reader *r, struct vprof_frame *f)
 		if (p[take - 2] == 0xff && p[take - 1] == 0xff) {
 			static const uint8_t zeros[VPROF_LONG_LONG - VPROF_SHORT_LONG];
 
-			if (memcmp(p + take + VPROF_SHORT_LONG, zeros, sizeof(zeros)))
+			if (memcmp(p + take + VPROF_SHORT_LONG, zeros, sizeof(zeros)) != 0)
 				return -ERANGE;
 			memcpy(to, p, take + VPROF_SHORT_LONG);
 			to += take + VPROF_SHORT_LONG;
