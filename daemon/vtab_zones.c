@@ -9,6 +9,8 @@
  *
  * What a chunk says was open at its start is compared with what is: zones that are not open any
  * more were truncated where the lane was last heard of, others are begun when they say they began.
+ * A frame is not changed by what only a chunk behind it says (frames/{n} does not read that): where
+ * the chunk begins in a later frame, the former last to the end of this one, the latter come after.
  */
 #include "vtab_impl.h"
 
@@ -67,6 +69,7 @@ struct number {
 struct entry {
 	uint32_t marker, lane;
 	bool ended;	      /* but others are open above it */
+	bool lost;	      /* its lane has it open no more, the frame until its end */
 	int64_t begin, shown; /* shown: clipped to its frame */
 	int64_t children_ns;
 	uint32_t zone, depth; /* numbered within the frame and track */
@@ -90,6 +93,7 @@ struct part {
 	struct vtab_lane lane;
 	uint32_t depth;		       /* zones that it has open */
 	uint32_t carried, carried_end; /* of the chunk: still to be begun */
+	int64_t not_before;	       /* then */
 	int64_t last;		       /* time of the last event */
 	bool any;		       /* there was one */
 	bool has_event, ended;
@@ -108,6 +112,7 @@ struct cursor {
 	VEC(struct part) parts;
 	VEC(struct entry) stack;
 	uint32_t zones; /* numbered in the frame so far */
+	bool before;	/* its time has not come yet: nothing is shown */
 	size_t segment;
 	VEC(struct row) rows; /* to be shown, from shown on */
 	size_t shown;
@@ -228,6 +233,8 @@ static int put_row(struct cursor *c, size_t i, int64_t end, bool known, uint32_t
 	struct row row = {.frame = segment_of(c)->frame, .marker = e->marker, .zone = e->zone};
 	int64_t duration;
 
+	if (c->before)
+		return SQLITE_OK;
 	if (VEC_RESERVE(&c->rows, 1) < 0)
 		return SQLITE_NOMEM;
 	row.depth = e->depth;
@@ -255,13 +262,18 @@ static void drop_top(struct cursor *c)
 	free(c->stack.at[--c->stack.count].text);
 }
 
+static bool is_open_in(const struct entry *e, uint32_t lane)
+{
+	return e->lane == lane && !e->ended && !e->lost;
+}
+
 /* The innermost open zone of a lane; SIZE_MAX: none. */
 static size_t innermost(const struct cursor *c, uint32_t lane)
 {
 	size_t i;
 
 	for (i = c->stack.count; i > 0; i--)
-		if (c->stack.at[i - 1].lane == lane && !c->stack.at[i - 1].ended)
+		if (is_open_in(&c->stack.at[i - 1], lane))
 			return i - 1;
 	return SIZE_MAX;
 }
@@ -315,6 +327,12 @@ static int truncate_to(struct cursor *c, struct part *p, uint32_t depth, int64_t
 	return rc;
 }
 
+static void lose_to(struct cursor *c, struct part *p, uint32_t depth)
+{
+	for (; p->depth > depth; p->depth--)
+		c->stack.at[innermost(c, (uint32_t)(p - c->parts.at))].lost = true;
+}
+
 /* How deep in its lane the innermost open zone of marker is, from 1; 0: there is none. */
 static uint32_t depth_of(const struct cursor *c, const struct part *p, uint32_t marker)
 {
@@ -324,7 +342,7 @@ static uint32_t depth_of(const struct cursor *c, const struct part *p, uint32_t 
 	for (i = c->stack.count; i > 0; i--) {
 		const struct entry *e = &c->stack.at[i - 1];
 
-		if (e->lane != lane || e->ended)
+		if (!is_open_in(e, lane))
 			continue;
 		if (e->marker == marker)
 			return depth;
@@ -392,7 +410,7 @@ static uint32_t same_as_carried(const struct cursor *c, const struct part *p)
 	for (i = 0; i < c->stack.count && same < r->depth_in; i++) {
 		const struct entry *e = &c->stack.at[i];
 
-		if (e->lane != lane || e->ended)
+		if (!is_open_in(e, lane))
 			continue;
 		if (e->marker != r->carried[same].marker || e->begin != r->carried[same].begin)
 			break;
@@ -412,9 +430,16 @@ static int next_chunk(struct cursor *c, struct part *p)
 	p->ended = rc == SQLITE_DONE;
 	if (rc != SQLITE_ROW)
 		return p->ended ? SQLITE_OK : rc;
+	rc = SQLITE_OK;
 	p->carried = same_as_carried(c, p);
 	p->carried_end = p->lane.reader.depth_in;
-	rc = truncate_to(c, p, p->carried, p->any ? p->last : p->lane.t0);
+	p->not_before = INT64_MIN;
+	if (p->any && !c->before && p->lane.t0 >= segment_of(c)->t1) {
+		p->not_before = segment_of(c)->t1;
+		lose_to(c, p, p->carried);
+	} else {
+		rc = truncate_to(c, p, p->carried, p->any ? p->last : p->lane.t0);
+	}
 	p->last = p->lane.t0;
 	p->any = true;
 	return rc;
@@ -436,7 +461,9 @@ static int fill(struct cursor *c, struct part *p)
 
 static int64_t time_of(const struct part *p)
 {
-	return p->carried < p->carried_end ? p->lane.reader.carried[p->carried].begin : p->event.t;
+	if (p->carried < p->carried_end)
+		return MAX(p->lane.reader.carried[p->carried].begin, p->not_before);
+	return p->event.t;
 }
 
 /* The lane whose next operation comes first, the first of those; NULL: all have ended. */
@@ -482,7 +509,7 @@ static void enter_segment(struct cursor *c, size_t segment)
 	for (i = 0; i < c->stack.count; i++) {
 		struct entry *e = &c->stack.at[i];
 
-		if (e->ended) {
+		if (e->ended || e->lost) {
 			free(e->text);
 			continue;
 		}
@@ -532,13 +559,12 @@ static int apply(struct cursor *c, struct part *p)
 	}
 }
 
-/* Does the operation belong behind the segment? What ends just there ends in it. */
-static bool is_behind(const struct cursor *c, const struct part *p)
+/* Does the operation belong behind t? What ends just there does not. */
+static bool is_behind(const struct part *p, int64_t t)
 {
 	bool begins = p->carried < p->carried_end || p->event.code == CHUNK_BEGIN;
-	int64_t t1 = segment_of(c)->t1;
 
-	return begins ? time_of(p) >= t1 : time_of(p) > t1;
+	return begins ? time_of(p) >= t : time_of(p) > t;
 }
 
 /* A zone cannot be begun: what the chunk says further is of no use. */
@@ -581,11 +607,16 @@ static int step(struct cursor *c)
 
 	if (rc != SQLITE_OK)
 		return rc;
-	if (!p && c->stack.count == 0) {
+	if (!p && c->stack.count == 0) { /* nothing is left to be shown */
 		close_track(c);
 		return SQLITE_OK;
 	}
-	if (p && !is_behind(c, p))
+	if (c->before && (!p || is_behind(p, segment_of(c)->t0))) {
+		c->before = false;
+		enter_segment(c, c->segment);
+		return SQLITE_OK;
+	}
+	if (p && !is_behind(p, segment_of(c)->t1))
 		return do_next(c, p);
 	if (p && c->stack.count == 0) {
 		segment = vtab_session_segment(&c->scan.session, time_of(p), c->segment + 1);
@@ -632,6 +663,7 @@ static int open_track(struct cursor *c)
 	       scan->session.parts.at[scan->part].track == c->track)
 		rc = add_part(c, &scan->session.parts.at[scan->part++]);
 	enter_segment(c, scan->first);
+	c->before = true;
 	return rc;
 }
 
