@@ -370,6 +370,10 @@ void api_capture_upload(const struct api *api, const struct api_request *q, stru
 		api_fail_parameter(a, "name", name, name_allowed);
 		return;
 	}
+	if (q->upload_fd < 0) {
+		api_fail(a, &refused, "The file was refused: it is empty");
+		return;
+	}
 	rc = captures_upload(api->context->captures, q->upload_fd, name, uid, &session, why);
 	if (rc == -EBADMSG || rc == -ENOTSUP || rc == -EFBIG)
 		api_fail(a, &refused, "The file was refused: %s", why);

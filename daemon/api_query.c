@@ -144,14 +144,12 @@ static bool take_session(const struct api *api, const struct api_request *q, str
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
 	const char *session = route_value(&q->route, "session");
-	struct api_request named = *q;
 
 	x->query.uid = q->uid;
 	x->query.asker = q->uid;
 	if (!session)
 		return true;
-	named.route.id = session;
-	if (!api_open_session(api, &named, a, &reader, &s))
+	if (!api_open_session_text(api, q, session, "session", a, &reader, &s))
 		return false;
 	x->query.session = s.row.id;
 	return take_capture(api, q, a, x);

@@ -55,7 +55,16 @@ struct connection {
 	bool local_socket;		/* the Unix socket */
 	bool counted;			/* among its user's */
 	char address[INET6_ADDRSTRLEN]; /* ours, that it came to */
+	struct exchange *exchange;	/* the request that has begun to come */
 };
+
+static struct connection *connection_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
 
 /* What a stranger's page must not do. Fills the answer and returns false. */
 static bool check_names(const struct http *http, const struct connection *peer,
@@ -149,9 +158,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **state)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	const struct connection *peer = info ? info->socket_context : NULL;
+	const struct connection *peer = connection_of(c);
 	struct http *http = userdata;
 	struct exchange *q = *state;
 	struct request_headers h;
@@ -179,20 +186,29 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
 	return respond(c, &h, &q->answer);
 }
 
-/* The first that is seen of a request: the raw address. */
+/* The first that is seen of a request: the raw address. Nobody is told of the end of a request
+ * whose headers never came whole, so its connection keeps it. */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *c)
 {
+	struct connection *peer = connection_of(c);
+
 	(void)userdata;
-	(void)c;
-	return exchange_new(uri);
+	if (!peer)
+		return NULL;
+	exchange_free(peer->exchange);
+	peer->exchange = exchange_new(uri);
+	return peer->exchange;
 }
 
 static void on_completed(void *userdata, struct MHD_Connection *c, void **state,
 			 enum MHD_RequestTerminationCode code)
 {
+	struct connection *peer = connection_of(c);
+
 	(void)userdata;
-	(void)c;
 	(void)code;
+	if (peer)
+		peer->exchange = NULL;
 	exchange_free(*state);
 	*state = NULL;
 }
@@ -227,8 +243,11 @@ static bool may_connect(struct http *http, struct connection *peer)
 
 static void forget_connection(struct http *http, struct connection *peer)
 {
-	if (peer && peer->counted)
+	if (!peer)
+		return;
+	if (peer->counted)
 		places_give_back(&http->places, peer->peer.known ? peer->peer.uid : UINT32_MAX);
+	exchange_free(peer->exchange);
 	free(peer);
 }
 

@@ -142,7 +142,7 @@ test('what is no capture is refused with the reason', async () => {
 	const sound = readFileSync(path.join(world.dir, 'saved.fprof'));
 	const flipped = Buffer.from(sound);
 	flipped[sound.indexOf('capture.name') + 12] ^= 1;
-	for (const [body, reason] of [['no', /no capture/], [sound.subarray(0, sound.length - 4096), /cut short/], [flipped, /checksum|damaged/]]) {
+	for (const [body, reason] of [['', /empty/], ['no', /no capture/], [sound.subarray(0, sound.length - 4096), /cut short/], [flipped, /checksum|damaged/]]) {
 		const answer = await world.request('POST', '/api/v1/captures/upload', { body });
 		assert.equal(answer.status, 422, answer.text);
 		assert.match(JSON.parse(answer.text).detail, reason);

@@ -206,6 +206,7 @@ test('one statement, and what is wrong with it', async () => {
 	await refused('SELECT 1', 400, 'bad-parameter', /format=xml/, { what: '?format=xml' });
 	await refused('SELECT 1', 400, 'bad-parameter', /limit=0/, { what: '?limit=0' });
 	await refused('SELECT 1', 404, 'not-found', /session/, { what: '?session=4711' });
+	await refused('SELECT 1', 400, 'bad-parameter', /^session=-1 /, { what: '?session=-1' });
 });
 
 test('the tables can be listed', async () => {
