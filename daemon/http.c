@@ -187,7 +187,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
 }
 
 /* The first that is seen of a request: the raw address. Nobody is told of the end of a request
- * whose headers never came whole, so its connection keeps it. */
+ * whose parameters the library has no room for, so its connection keeps it. */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *c)
 {
 	struct connection *peer = connection_of(c);

@@ -2,7 +2,6 @@
 // Bad requests get a problem that names what is wrong and what would be right.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
 
@@ -137,6 +136,8 @@ test('garbage does no harm', async () => {
 		[`GET http://evil.example/healthz HTTP/1.1\r\n${host}\r\n`, 4],
 		['GET /healthz HTTP/1.1\r\n\r\n', 4],
 		[`GET /healthz HTTP/1.1\r\n${host}${host}Connection: close\r\n\r\n`, 4],
+		/* No room for its parameters: under a sanitizer the daemon's end tells of what it left behind. */
+		[`GET /healthz?${'a=b&'.repeat(2000)} HTTP/1.1\r\n${host}\r\n`, null],
 		[`GET /\xff HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 4],
 	]) {
 		const answer = await raw(bytes);
@@ -144,21 +145,6 @@ test('garbage does no harm', async () => {
 			assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status}`), bytes.slice(0, 60));
 		assert.equal((await world.get('/healthz')).status, 200, `still there after ${bytes.slice(0, 60)}`);
 	}
-});
-
-test('requests that break off before their headers end leave nothing behind', async () => {
-	const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${world.daemon.pid}/status`, 'latin1'))[1]);
-	const breakOff = async (times) => {
-		for (let i = 0; i < times; i += 50)
-			await Promise.all(Array.from({ length: 50 }, () => raw('GET /healthz HTTP/1.1\r\nHost: localh')));
-	};
-	await breakOff(500);
-	const before = memory();
-	await breakOff(4000);
-	/* Each held 8 KiB, 31 MiB in all. Under a sanitizer freed memory is kept; it tells of leaks when the daemon ends. */
-	if (!process.env.FPROF_SANITIZED)
-		assert.ok(memory() - before < 12 * 1024, `${before} kB before, ${memory()} kB after`);
-	assert.equal((await world.get('/healthz')).status, 200);
 });
 
 test('frames outside what is kept are no error', async () => {
