@@ -2,7 +2,8 @@
 /*
  * A reader's connection, and the rows that are answered as they are stored. Every call is one read
  * transaction under store_read_lock, so that the store never moves the database under it, and the
- * WAL is never pinned by us for longer than a call.
+ * WAL is never pinned by us for longer than a call. Statements are prepared as they are needed: a
+ * list of captures opens each for one row.
  */
 #include "history.h"
 
@@ -127,13 +128,10 @@ void history_close(struct history *history)
 
 static int open_database(struct history *h, const char *path, uint64_t generation)
 {
-	size_t i;
 	int r;
 
 	close_database(h);
 	r = h->file ? capture_open(path, &h->db) : db_open_reader(path, &h->db);
-	for (i = 0; i < HISTORY_STATEMENTS && r == 0; i++)
-		r = sql_prepare(h->db, texts[i], &h->statements[i]);
 	if (r < 0) {
 		close_database(h);
 		return r;
@@ -214,10 +212,18 @@ int history_end(struct history *h, int r)
 	return r >= 0 || r == -ENOENT ? r : error_of(r);
 }
 
+/* What cannot be prepared is NULL, and stepping that an error. */
+static sqlite3_stmt *prepared(struct history *h, enum history_statement which)
+{
+	if (!h->statements[which])
+		(void)sql_prepare(h->db, texts[which], &h->statements[which]);
+	return h->statements[which];
+}
+
 sqlite3_stmt *history_ask(struct history *h, enum history_statement which, const int64_t *values,
 			  size_t count)
 {
-	sqlite3_stmt *stmt = h->statements[which];
+	sqlite3_stmt *stmt = prepared(h, which);
 	size_t i;
 
 	sqlite3_reset(stmt);
@@ -250,7 +256,7 @@ int history_find_stream(struct history *h, uint64_t session, const char *name, u
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	if (name && strcmp(name, "main") != 0) {
-		stmt = h->statements[HISTORY_STREAM];
+		stmt = prepared(h, HISTORY_STREAM);
 		sqlite3_bind_text(stmt, 2, name, -1, SQLITE_STATIC);
 		r = history_ask_int(h, HISTORY_STREAM, &id, 1, &stream);
 		sqlite3_bind_null(stmt, 2);

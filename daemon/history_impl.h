@@ -62,7 +62,7 @@ struct history {
 	char *file;  /* a capture's, instead of the store's */
 	sqlite3 *db; /* NULL: to be opened */
 	uint64_t generation;
-	sqlite3_stmt *statements[HISTORY_STATEMENTS];
+	sqlite3_stmt *statements[HISTORY_STATEMENTS]; /* NULL: not asked yet */
 };
 
 /* Opens the database anew where it moved and begins a read transaction. Each begin that returned 0
@@ -71,7 +71,8 @@ struct history {
 int history_begin(struct history *h);
 int history_end(struct history *h, int r);
 
-/* The statement with its first parameters bound to integers. */
+/* The statement with its first parameters bound to integers, prepared when it is first asked. NULL:
+ * it cannot be; sqlite3's functions take that, and stepping it fails. */
 sqlite3_stmt *history_ask(struct history *h, enum history_statement which, const int64_t *values,
 			  size_t count);
 /* Runs it for one integer: 1, 0 (no row, or NULL), -errno. */
