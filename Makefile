@@ -59,7 +59,7 @@ SHM_OBJ    := $(SHM_SRC:%.c=$(B)/%.o)
 TOOL_OBJ   := $(TOOL_SRC:%.c=$(B)/%.o)
 DAEMON_OBJ := $(DAEMON_SRC:%.c=$(B)/%.o) $(B)/daemon/assets.o
 # The loadable extension: what decodes chunks, without the rest of the daemon.
-SQLITE_SRC := $(wildcard daemon/vtab*.c daemon/extension/*.c) $(addprefix daemon/,chunk.c chunk_build.c json.c util.c)
+SQLITE_SRC := $(wildcard daemon/vtab*.c daemon/extension/*.c) $(addprefix daemon/,chunk.c chunk_build.c json.c vec.c)
 SQLITE_OBJ := $(SQLITE_SRC:%.c=$(B)/extension/%.o) $(SHM_SRC:%.c=$(B)/pic/%.o)
 DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
 UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
@@ -115,19 +115,23 @@ $(B)/libfprof-alloc.so: $(B)/pic/client/alloc/alloc.o $(B)/pic/client/preload/el
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libfprof-alloc.so -Wl,-z,nodelete -o $@ $^ $(LDFLAGS)
 
-# The kernel program, and the privileged helper that has it inside.
+# The kernel programs, and the privileged helper that has them inside.
 BPF_ARCH = $(patsubst aarch64-%,arm64,$(patsubst x86_64-%,x86,$(shell $(CC) -dumpmachine)))
-$(B)/daemon/probe/sched.bpf.o: daemon/probe/sched.bpf.c daemon/probe/event.h Makefile | packages
+BPF_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard daemon/probe/*.bpf.c))
+$(B)/daemon/probe/%.bpf.o: daemon/probe/%.bpf.c daemon/probe/event.h Makefile | packages
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)
 	$(Q)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I/usr/include/$(shell $(CC) -print-multiarch) \
 		-Wall -c -o $@ $<
 
-$(B)/fprof-probe: $(PROBE_OBJ) $(B)/daemon/probe/sched.bpf.o
+$(B)/fprof-probe: $(PROBE_OBJ) $(BPF_OBJ)
 	$(call say,LD,$@)
-	$(Q)printf '.section .rodata\n.global sched_object, sched_object_end\n.balign 16\nsched_object: .incbin "%s"\nsched_object_end:\n.section .note.GNU-stack,"",%%progbits\n' \
-		$(B)/daemon/probe/sched.bpf.o >$(B)/daemon/probe/object.S
-	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $(PROBE_OBJ) $(B)/daemon/probe/object.S $(LDFLAGS) $(shell pkg-config --libs libbpf)
+	$(Q)for f in $(BPF_OBJ); do n=$$(basename $$f .bpf.o)_object; \
+		printf '.section .rodata\n.global %s, %s_end\n.balign 16\n%s: .incbin "%s"\n%s_end:\n' $$n $$n $$n $$f $$n; \
+		done >$(B)/daemon/probe/object.S
+	$(Q)printf '.section .note.GNU-stack,"",%%progbits\n' >>$(B)/daemon/probe/object.S
+	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $(PROBE_OBJ) $(B)/daemon/probe/object.S $(LDFLAGS) \
+		$(shell pkg-config --libs libbpf libelf)
 
 $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)

@@ -22,6 +22,10 @@ enum probe_kind {
 	PROBE_OUT = 2,	  /* it does not any more; other: who runs next */
 	PROBE_WAKING = 3, /* it is made runnable; other: by whom */
 	PROBE_EXIT = 4,
+	/* Of attached processes: other is the thread itself, syscall -1. */
+	PROBE_PRESENT_IN = 5,  /* it enters a present function; arg0: which of present_functions */
+	PROBE_PRESENT_OUT = 6, /* it leaves that; arg1: what the function answers */
+	PROBE_EXEC = 7,	       /* the process runs another program from now on */
 };
 
 enum probe_flags {

@@ -9,6 +9,7 @@
  *   fprof-probe --fd N      serve one connected socket, then exit (fprofd as root starts it so)
  *   fprof-probe --socket P  listen at P; under a service manager at the socket it was given
  */
+#include "present.h"
 #include "protocol.h"
 #include "sched.h"
 
@@ -30,8 +31,8 @@
 struct peer {
 	int fd;
 	uid_t uid;
-	bool trusted; /* with every user's processes */
-	struct sched *sched;
+	bool trusted;	       /* with every user's processes */
+	struct source *source; /* NULL: nothing was opened */
 };
 
 struct server {
@@ -61,15 +62,23 @@ static void refuse(struct probe_answer *a, int error, const char *reason, const 
 	snprintf(a->fix, sizeof(a->fix), "%s", fix ? fix : "");
 }
 
-static void serve_open(struct peer *peer, struct probe_answer *a)
+static void serve_open(struct peer *peer, uint32_t source, struct probe_answer *a)
 {
-	const char *why, *fix;
-	int r = peer->sched ? 0 : sched_new(&peer->sched, &why, &fix);
+	static const struct source_kind *const kinds[PROBE_SOURCES] = {
+		[PROBE_SCHED] = &sched_kind,
+		[PROBE_PRESENT] = &present_kind,
+	};
+	const char *why = "there is no such source", *fix = NULL;
+	int r = -EINVAL;
 
+	if (peer->source)
+		why = "the connection has a source already";
+	else if (source < PROBE_SOURCES)
+		r = source_new(kinds[source], &peer->source, &why, &fix);
 	if (r < 0)
 		refuse(a, r, why, fix);
 	else
-		a->ring_bytes = sched_ring_bytes(peer->sched);
+		a->ring_bytes = source_ring_bytes(peer->source);
 }
 
 static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
@@ -77,20 +86,23 @@ static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
 	uid_t uid;
 	int r = owner_of(pid, &uid);
 
-	if (!peer->sched)
+	if (!peer->source) {
 		refuse(a, -EINVAL, "nothing was opened", NULL);
-	else if (r < 0)
+	} else if (r < 0) {
 		refuse(a, r, "there is no such process", NULL);
-	else if (!peer->trusted && uid != peer->uid)
+	} else if (!peer->trusted && uid != peer->uid) {
 		refuse(a, -EACCES, "the process is another user's", NULL);
-	else if ((r = sched_add(peer->sched, (uint32_t)pid)) < 0)
-		refuse(a, r, "the kernel's table has no room", NULL);
+	} else {
+		a->status = peer->source->kind->add(peer->source, (uint32_t)pid, a);
+		if (a->status < 0 && !*a->reason)
+			refuse(a, a->status, strerror(-a->status), NULL);
+	}
 }
 
 static void serve_remove(struct peer *peer, int32_t pid, struct probe_answer *a)
 {
-	if (peer->sched && pid > 0)
-		a->status = sched_remove(peer->sched, (uint32_t)pid);
+	if (peer->source && pid > 0)
+		a->status = peer->source->kind->remove(peer->source, (uint32_t)pid);
 }
 
 /* The answer, with the maps where it opened them. */
@@ -105,8 +117,8 @@ static int answer(const struct peer *peer, const struct probe_answer *a)
 	int fds[2];
 
 	if (a->op == PROBE_OPEN && a->status == 0) {
-		fds[0] = sched_events_fd(peer->sched);
-		fds[1] = sched_counts_fd(peer->sched);
+		fds[0] = source_map_fd(peer->source, "events");
+		fds[1] = source_map_fd(peer->source, "counts");
 		message.msg_control = &control;
 		message.msg_controllen = sizeof(control);
 		control.header.cmsg_level = SOL_SOCKET;
@@ -131,7 +143,7 @@ static int serve(struct peer *peer)
 		refuse(&a, -EPROTO, "fprofd and fprof-probe are of different versions",
 		       "install both from one build");
 	else if (q.op == PROBE_OPEN)
-		serve_open(peer, &a);
+		serve_open(peer, q.source, &a);
 	else if (q.op == PROBE_ADD)
 		serve_add(peer, q.pid, &a);
 	else if (q.op == PROBE_REMOVE)
@@ -156,7 +168,7 @@ static void peer_add(struct server *s, int fd)
 
 static void peer_drop(struct server *s, size_t i)
 {
-	sched_free(s->peers[i].sched);
+	source_free(s->peers[i].source);
 	close(s->peers[i].fd);
 	s->peers[i] = s->peers[--s->count];
 }

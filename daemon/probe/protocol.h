@@ -10,19 +10,26 @@
 #include <stdint.h>
 
 #define PROBE_MAGIC   UINT32_C(0x42525046)
-#define PROBE_VERSION 1
+#define PROBE_VERSION 2
+
+/* What a connection is for. */
+enum probe_source {
+	PROBE_SCHED = 0,   /* when threads run and wait */
+	PROBE_PRESENT = 1, /* when they present a frame: uprobes on present functions */
+	PROBE_SOURCES
+};
 
 enum probe_op {
-	PROBE_OPEN = 1,	  /* load and attach for this connection */
-	PROBE_ADD = 2,	  /* record the threads of pid, a process of the peer's user */
+	PROBE_OPEN = 1,	  /* load the source for this connection */
+	PROBE_ADD = 2,	  /* it is to see pid, a process of the peer's user */
 	PROBE_REMOVE = 3, /* no more; unknown ones are fine */
 };
 
 struct probe_request {
 	uint32_t magic;
 	uint16_t version, op;
-	int32_t pid; /* in the helper's pid namespace, the initial one */
-	uint32_t pad;
+	int32_t pid;	 /* in the helper's pid namespace, the initial one */
+	uint32_t source; /* PROBE_OPEN: enum probe_source */
 };
 
 struct probe_answer {
@@ -30,8 +37,10 @@ struct probe_answer {
 	uint16_t version, op;
 	int32_t status;	     /* 0 or -errno */
 	uint32_t ring_bytes; /* PROBE_OPEN: of the ring buffer's data */
-	char reason[112];    /* English, when status is not 0 */
-	char fix[112];	     /* a command that would help, or "" */
+	uint32_t found;	     /* PROBE_PRESENT's PROBE_ADD: present_functions, a bit each */
+	uint32_t pad;
+	char reason[160]; /* English, when status is not 0 */
+	char fix[160];	  /* a command that would help, or "" */
 };
 
 #endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whoever owns the process made its files: they may hold anything. So a child reads them, which
+ * has given up its capabilities, may use little memory and time, and answers with numbers only.
+ * What it says was looked for; a wrong number harms the process that it is about.
+ *
+ * Files are opened in the process's own root, and only where they are what is mapped: a library
+ * that was replaced on disk is another file by now.
+ */
+#include "symbols.h"
+
+#include "functions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FILES_MAX     512u
+#define TABLE_BYTES   (UINT64_C(256) << 20) /* of one symbol table or its names */
+#define CHILD_BYTES   (UINT64_C(1) << 30)
+#define CHILD_SECONDS 5
+
+/* ---- the child ---- */
+
+static void give_up_rights(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+	const struct rlimit memory = {CHILD_BYTES, CHILD_BYTES}, nothing = {0, 0};
+	const struct rlimit seconds = {CHILD_SECONDS, CHILD_SECONDS};
+
+	if (syscall(SYS_capset, &head, none) < 0 || setrlimit(RLIMIT_AS, &memory) < 0 ||
+	    setrlimit(RLIMIT_CPU, &seconds) < 0 || setrlimit(RLIMIT_CORE, &nothing) < 0 ||
+	    setrlimit(RLIMIT_NOFILE, &nothing) < 0)
+		_exit(1);
+}
+
+/* Where in the file the byte at an address lies. */
+static bool file_offset(Elf *elf, uint64_t address, uint64_t *ret_offset)
+{
+	size_t count, i;
+	GElf_Phdr p;
+
+	if (elf_getphdrnum(elf, &count) < 0)
+		return false;
+	for (i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X) ||
+		    address < p.p_vaddr || address - p.p_vaddr >= p.p_filesz)
+			continue;
+		*ret_offset = address - p.p_vaddr + p.p_offset;
+		return true;
+	}
+	return false;
+}
+
+static int function_of(const char *name)
+{
+	int i;
+
+	for (i = 0; i < PRESENT_FUNCTIONS; i++)
+		if (strcmp(name, present_functions[i].name) == 0)
+			return i;
+	return -1;
+}
+
+static void tell(int to, struct symbols_point *point)
+{
+	if (write(to, point, sizeof(*point)) != sizeof(*point))
+		_exit(1);
+}
+
+static void look_into_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, int fd, int to)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && head->sh_entsize ? data->d_size / head->sh_entsize : 0, i;
+	struct symbols_point point = {.fd = fd};
+	const char *name;
+	GElf_Sym symbol;
+	int function;
+
+	for (i = 0; i < count && i < INT32_MAX; i++) {
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
+		    GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
+			continue;
+		name = elf_strptr(elf, head->sh_link, symbol.st_name);
+		function = name ? function_of(name) : -1;
+		if (function < 0 || !file_offset(elf, symbol.st_value, &point.offset))
+			continue;
+		point.function = (uint32_t)function;
+		tell(to, &point);
+	}
+}
+
+static bool is_small(Elf *elf, const GElf_Shdr *head)
+{
+	Elf_Scn *names = elf_getscn(elf, head->sh_link);
+	GElf_Shdr linked;
+
+	return head->sh_size <= TABLE_BYTES && names && gelf_getshdr(names, &linked) &&
+	       linked.sh_size <= TABLE_BYTES;
+}
+
+static void look_into(int fd, int to)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+
+	while (elf && elf_kind(elf) == ELF_K_ELF && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) &&
+		    (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB) &&
+		    is_small(elf, &head))
+			look_into_table(elf, section, &head, fd, to);
+	elf_end(elf);
+}
+
+static void look(const struct symbols *s, int to)
+{
+	size_t i;
+
+	give_up_rights();
+	elf_version(EV_CURRENT);
+	for (i = 0; i < s->fd_count; i++)
+		look_into(s->fds[i], to);
+	_exit(0);
+}
+
+/* ---- the parent ---- */
+
+static bool is_ours(const struct symbols *s, int fd)
+{
+	size_t i;
+
+	for (i = 0; i < s->fd_count; i++)
+		if (s->fds[i] == fd)
+			return true;
+	return false;
+}
+
+/* A function that two tables or two names have is one. */
+static bool is_known(const struct symbols *s, const struct symbols_point *point)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		if (s->points[i].fd == point->fd && s->points[i].offset == point->offset)
+			return true;
+	return false;
+}
+
+static void take_points(struct symbols *s, int from)
+{
+	struct symbols_point point;
+
+	while (s->count < SYMBOLS_POINTS_MAX && read(from, &point, sizeof(point)) == sizeof(point))
+		if (is_ours(s, point.fd) && point.function < PRESENT_FUNCTIONS &&
+		    !is_known(s, &point))
+			s->points[s->count++] = point;
+}
+
+static int ask_child(struct symbols *s)
+{
+	int ends[2], r = 0;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	child = fork();
+	if (child == 0)
+		look(s, ends[1]);
+	if (child < 0)
+		r = -errno;
+	close(ends[1]);
+	if (child > 0)
+		take_points(s, ends[0]);
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	return r;
+}
+
+/* The file of a line of maps: opened in the process's root, if it is what is mapped. */
+static int open_mapped(int process, const char *path, uint64_t inode)
+{
+	char inside[4096 + 8];
+	struct stat st;
+	int fd;
+
+	snprintf(inside, sizeof(inside), "root%s", path);
+	fd = openat(process, inside, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != inode) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static bool seen(uint64_t *inodes, size_t count, uint64_t inode)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (inodes[i] == inode)
+			return true;
+	return false;
+}
+
+static int open_files(FILE *maps, int process, struct symbols *s)
+{
+	uint64_t inodes[FILES_MAX], inode;
+	_Static_assert(FILES_MAX <= 512, "they are on the stack");
+	char line[4096 + 128], perms[5];
+	int path, fd;
+
+	while (s->fd_count < FILES_MAX && fgets(line, sizeof(line), maps)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %" SCNu64 " %n", perms, &inode, &path) <
+			    2 ||
+		    !strchr(perms, 'x') || line[path] != '/' || seen(inodes, s->fd_count, inode))
+			continue;
+		fd = open_mapped(process, line + path, inode);
+		if (fd < 0)
+			continue;
+		inodes[s->fd_count] = inode;
+		s->fds[s->fd_count++] = fd;
+	}
+	return ferror(maps) ? -EIO : 0;
+}
+
+int symbols_find(int process, struct symbols *ret_symbols)
+{
+	struct symbols *s = ret_symbols;
+	int fd = openat(process, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *maps;
+	int r;
+
+	*s = (struct symbols){0};
+	if (fd < 0)
+		return -errno;
+	maps = fdopen(fd, "r");
+	s->fds = calloc(FILES_MAX, sizeof(*s->fds));
+	if (!maps || !s->fds) {
+		if (maps)
+			fclose(maps);
+		else
+			close(fd);
+		return -ENOMEM;
+	}
+	r = open_files(maps, process, s);
+	fclose(maps);
+	return r == 0 ? ask_child(s) : r;
+}
+
+void symbols_deinit(struct symbols *symbols)
+{
+	size_t i;
+
+	for (i = 0; i < symbols->fd_count; i++)
+		close(symbols->fds[i]);
+	free(symbols->fds);
+	*symbols = (struct symbols){0};
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding present functions in the files that a process runs. */
+#ifndef FPROF_PROBE_SYMBOLS_H
+#define FPROF_PROBE_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SYMBOLS_POINTS_MAX 32 /* functions of one process */
+
+struct symbols_point {
+	int32_t fd; /* of the file */
+	uint32_t function;
+	uint64_t offset; /* in the file */
+};
+
+struct symbols {
+	struct symbols_point points[SYMBOLS_POINTS_MAX];
+	size_t count;
+	int *fds; /* of all files that were looked into */
+	size_t fd_count;
+};
+
+/*
+ * Looks into every file of which the process maps code. process: a descriptor of its directory in
+ * /proc. 0 (there may be none), or -errno: the process's files cannot be listed.
+ */
+int symbols_find(int process, struct symbols *ret_symbols);
+void symbols_deinit(struct symbols *symbols); /* closes the files */
+
+#endif
