@@ -18,15 +18,28 @@ export class ApiError extends Error {
  * @param {string} path below /api/v1 @param {AbortSignal} [signal]
  * @returns {Promise<any>}
  */
-export async function getJson(path, signal) {
+export const getJson = (path, signal) => ask(path, { signal });
+
+/**
+ * Changes something: a body is sent as JSON. The daemon answers with what is in force now.
+ * @param {'PUT'|'POST'|'PATCH'|'DELETE'} method @param {string} path below /api/v1 @param {any} [body]
+ * @returns {Promise<any>} null: nothing was answered
+ */
+export const sendJson = (method, path, body) => ask(path, body === undefined ? { method }
+	: { method, body: JSON.stringify(body), headers: { accept: 'application/json', 'content-type': 'application/json' } });
+
+/** @param {string} path @param {RequestInit} request @returns {Promise<any>} */
+async function ask(path, request) {
 	let answer;
 	try {
-		answer = await fetch(BASE + path, { signal, headers: { accept: 'application/json' } });
+		answer = await fetch(BASE + path, { headers: { accept: 'application/json' }, ...request });
 	} catch (error) {
-		if (signal?.aborted)
+		if (request.signal?.aborted)
 			throw error;
 		throw new ApiError(0, 'the daemon does not answer');
 	}
+	if (answer.status === 204)
+		return null;
 	const body = await answer.json().catch(() => null);
 	if (!answer.ok)
 		throw new ApiError(answer.status, problemText(body) ?? `the daemon answered ${answer.status}`);

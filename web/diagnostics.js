@@ -13,6 +13,7 @@ export class Diagnostics {
 	/** @param {Model} model */
 	constructor(model) {
 		this.model = model;
+		this.parts = ['session', 'status'];
 		/** What each part last showed: a part is built again only when that changed. @type {Map<string, string>} */
 		this.drawn = new Map();
 	}

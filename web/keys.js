@@ -2,6 +2,8 @@
 // The key table: the one list from which both the handler and the help dialog are made. Letters are found by their place
 // on the keyboard (code), signs by what they print (key).
 
+import { TABS } from './view.js';
+
 /**
  * @typedef {object} Key
  * @property {string} id the action
@@ -39,6 +41,7 @@ export const KEYS = [
 	{ id: 'mouse', shown: ['Ctrl', 'Wheel'], mouse: true, text: 'Zoom at the pointer', group: 'Timeline' },
 	{ id: 'mouse', shown: ['Drag'], mouse: true, text: 'Move', group: 'Timeline' },
 	{ id: 'mouse', shown: ['Double-click'], mouse: true, text: 'Zoom to a zone', group: 'Timeline' },
+	...TABS.map(({ name, text }, at) => ({ id: `open:${name}`, shown: [String(at + 1)], codes: [`Digit${at + 1}`], text, group: 'Panels' })),
 	{ id: 'help', shown: ['?'], keys: ['?'], text: 'This list', group: 'Page' },
 ];
 

@@ -9,10 +9,12 @@ import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
 import { Model } from './model.js';
+import { Panels } from './panels.js';
 import { HOLDERS, watchPalette } from './palette.js';
 import { Strip } from './strip.js';
 import { Timeline } from './timeline.js';
 import { TopBar } from './topbar.js';
+import { TABS } from './view.js';
 
 const help = byId('help', HTMLDialogElement);
 const stripCanvas = byId('strip', HTMLCanvasElement);
@@ -36,21 +38,21 @@ const card = new Card(model);
 const framesTable = new FramesTable(model);
 const zonesTable = new ZonesTable(model, (start, length) => timeline.zoomTo(start, length));
 const frameLists = new FrameLists(model);
-const diagnostics = new Diagnostics(model);
+
+const panels = new Panels(byId('tabs', HTMLElement), {
+	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
+	diagnostics: () => new Diagnostics(model),
+}, model, invalidate);
 
 /** Which parts make which view draw. @type {[string[], () => void][]} */
 const VIEWS = [
 	[['sessions', 'session', 'status', 'connection'], () => topBar.draw()],
-	[['session', 'status'], () => diagnostics.draw()],
 	[['sessions', 'connection'], drawWelcome],
 	[['frames', 'strip', 'selection', 'held', 'palette', 'session'], () => strip.draw()],
 	[['numbers', 'held'], () => strip.showTip()],
 	[['frames', 'held', 'session'], () => framesTable.draw()],
 	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],
-	[['detail', 'selection', 'zoom', 'palette'], () => timeline.draw()],
 	[['detail', 'selection', 'session', 'connection', 'held', 'numbers'], drawNotes],
-	[['detail', 'selection'], () => zonesTable.draw()],
-	[['detail'], () => frameLists.draw()],
 ];
 
 function drawDirty() {
@@ -60,6 +62,13 @@ function drawDirty() {
 		if (causes.some((cause) => parts.has(cause)))
 			guarded(draw);
 	}
+	guarded(() => panels.draw(parts));
+}
+
+function drawTimeline() {
+	timeline.draw();
+	zonesTable.draw();
+	frameLists.draw();
 }
 
 /** A view that fails is reported and leaves the others alone. @param {() => void} draw */
@@ -72,9 +81,9 @@ function guarded(draw) {
 }
 
 function drawWelcome() {
-	const first = model.loaded && !model.sessions.length;
+	const first = model.empty;
 	byId('welcome', HTMLElement).hidden = !first;
-	byId('work', HTMLElement).hidden = first;
+	document.body.classList.toggle('first-visit', first);
 }
 
 function drawNotes() {
@@ -150,6 +159,7 @@ const ACTIONS = {
 	panLeft: () => timeline.pan(-0.15),
 	panRight: () => timeline.pan(0.15),
 	fit: () => model.setZoom(null),
+	...Object.fromEntries(TABS.map(({ name }) => [`open:${name}`, () => model.openTab(name)])),
 	help: () => help.showModal(),
 };
 

@@ -77,6 +77,11 @@ export class Model {
 		this.windowLoad = 0;
 	}
 
+	/** Whether nothing was ever recorded. */
+	get empty() {
+		return this.loaded && !this.sessions.length;
+	}
+
 	/** The frames on the strip. */
 	get shown() {
 		return this.held ?? this.ring;
@@ -85,6 +90,44 @@ export class Model {
 	/** The numbers of the frames on the strip. */
 	window() {
 		return windowOf(this.heldLast ?? this.ring.last);
+	}
+
+	/**
+	 * What panels are about: the selected range, or else the selected frame, or else the frames shown. null: there are none.
+	 * @returns {{session: string, stream: string|null, from: number, to: number, what: 'range'|'frame'|'shown'}|null}
+	 */
+	scope() {
+		const { view, session, stream } = this;
+		if (!session)
+			return null;
+		const about = { session: String(session.id), stream };
+		if (view.range)
+			return { ...about, from: view.range.first, to: view.range.last, what: 'range' };
+		if (view.frame !== null)
+			return { ...about, from: view.frame, to: view.frame, what: 'frame' };
+		const { first, last } = this.window();
+		const from = Math.max(first, this.shown.first);
+		return this.shown.last ? { ...about, from, to: Math.min(last, this.shown.last), what: 'shown' } : null;
+	}
+
+	/** What a panel was set to. @param {string} name "tables.sort" @param {string} usual when nothing is set */
+	setting(name, usual) {
+		return this.view.settings[name] ?? usual;
+	}
+
+	/** @param {string} name @param {string|null} value null: the usual */
+	set(name, value) {
+		if (value === null)
+			delete this.view.settings[name];
+		else
+			this.view.settings[name] = value;
+		this.remember('settings');
+	}
+
+	/** @param {string} tab */
+	openTab(tab) {
+		this.view.tab = tab;
+		this.remember('tab');
 	}
 
 	start() {
@@ -437,7 +480,7 @@ export class Model {
 
 	/** @param {string} id */
 	async show(id) {
-		this.view = { ...emptyView(), session: id };
+		this.view = { ...emptyView(), session: id, tab: this.view.tab, settings: this.view.settings };
 		this.detail = null;
 		this.remember('selection');
 		await this.adopt(this.choose(), false).catch((error) => this.onProblem(error));
@@ -446,7 +489,8 @@ export class Model {
 	/** @param {string} stream */
 	async showStream(stream) {
 		this.pin();
-		this.view = { ...emptyView(), session: this.view.session, stream: stream === 'main' ? null : stream };
+		const { session, tab, settings } = this.view;
+		this.view = { ...emptyView(), session, tab, settings, stream: stream === 'main' ? null : stream };
 		this.remember('selection');
 		await this.adopt(this.session, false).catch((error) => this.onProblem(error));
 	}
@@ -463,7 +507,7 @@ export class Model {
 	followHash() {
 		const before = this.view;
 		this.view = decodeView(location.hash);
-		this.changed('selection', 'zoom');
+		this.changed('selection', 'zoom', 'tab', 'settings');
 		this.findAsked().then(() => this.adopt(this.choose(), false)).then(() => (this.view.frame === before.frame ? undefined : this.loadDetail()))
 			.catch((error) => this.onProblem(error));
 	}

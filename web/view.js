@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the user looks at, as text in the address: session, stream, frame, range, zoom. Pure: no DOM.
+// What the user looks at, as text in the address: session, stream, frame, range, zoom, the panel that is open and what
+// each panel was set to. Pure: no DOM.
 
 /**
  * @typedef {object} ViewState
@@ -8,10 +9,21 @@
  * @property {number|null} frame
  * @property {{first: number, last: number}|null} range
  * @property {{t0: number, t1: number}|null} zoom ns from the frame's begin; null: all of it
+ * @property {string|null} tab the panel that is open; null: the first
+ * @property {{[name: string]: string}} settings of panels: "tables.sort"; a panel checks what it reads
  */
 
+/** The panels in the order of their tabs and of the keys 1 to 9: name in the address, label, what it shows. */
+export const TABS = /** @type {const} */ ([
+	{ name: 'timeline', label: 'Timeline', text: 'The timeline of the selected frame' },
+	{ name: 'diagnostics', label: 'Diagnostics', text: 'Sources, losses, the daemon itself' },
+]);
+
+const SETTING = /^[a-z]{1,16}\.[a-z_]{1,24}$/;
+const SETTING_LENGTH = 4096;
+
 /** @returns {ViewState} */
-export const emptyView = () => ({ session: null, stream: null, frame: null, range: null, zoom: null });
+export const emptyView = () => ({ session: null, stream: null, frame: null, range: null, zoom: null, tab: null, settings: {} });
 
 /** @param {ViewState} view @returns {string} without the # */
 export function encodeView(view) {
@@ -26,6 +38,10 @@ export function encodeView(view) {
 		parts.set('range', `${view.range.first}-${view.range.last}`);
 	if (view.zoom)
 		parts.set('zoom', `${Math.round(view.zoom.t0)}..${Math.round(view.zoom.t1)}`);
+	if (view.tab !== null)
+		parts.set('tab', view.tab);
+	for (const [name, value] of Object.entries(view.settings))
+		parts.set(name, value);
 	return parts.toString();
 }
 
@@ -42,6 +58,11 @@ export function decodeView(text) {
 	const zoom = matchOf(parts.get('zoom'), /^(-?\d{1,15})\.\.(-?\d{1,15})$/);
 	if (zoom && Number(zoom[1]) < Number(zoom[2]))
 		view.zoom = { t0: Number(zoom[1]), t1: Number(zoom[2]) };
+	view.tab = matchOf(parts.get('tab'), /^[a-z]{1,16}$/)?.[0] ?? null;
+	for (const [name, value] of parts) {
+		if (SETTING.test(name) && value.length <= SETTING_LENGTH)
+			view.settings[name] = value;
+	}
 	return view;
 }
 

@@ -85,7 +85,7 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		await page.waitForSelector('#welcome:not([hidden])');
 		assert.match(await text('#welcome'), /fprof run -- \.\/game/);
 		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
-		assert.equal(await page.locator('#work').isVisible(), false);
+		assert.equal(await page.locator('#strip').isVisible(), false);
 		const rows = await page.locator('#source-list tbody tr').count();
 		const { sources } = await world.api('/status');
 		assert.equal(rows, sources.length);
@@ -266,10 +266,13 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		assert.ok(rows.some((row) => row[0].startsWith('<b>main</b>')));
 		assert.match(await text('#messages'), /<a href="javascript:0">message<\/a>/);
 		assert.match(await text('#counters'), /<u>counter<\/u>/);
+		await page.keyboard.press('2');
 		await page.waitForFunction(() => document.getElementById('session-facts').textContent.includes('<i>key</i>'));
 		assert.equal(await page.title(), 'fprof');
 		assert.equal(await page.locator('img, svg, main b, main u, main i, main a, body script').count(), 0);
 		await shot('hostile-names', { fullPage: true });
+		await page.click('#tab-timeline');
+		await page.waitForFunction(() => !location.hash.includes('tab=diagnostics'));
 	});
 
 	await t.test('axe finds nothing, in light, dark and forced colours', async () => {

@@ -9,7 +9,10 @@ import { decodeView, emptyView, encodeView, streamOf } from '../../web/view.js';
 test('a view survives the address', () => {
 	const views = [
 		emptyView(),
-		{ session: '12', stream: 'a & b=c#', frame: 7, range: { first: 3, last: 9 }, zoom: { t0: -100, t1: 2500 } },
+		{
+			session: '12', stream: 'a & b=c#', frame: 7, range: { first: 3, last: 9 }, zoom: { t0: -100, t1: 2500 },
+			tab: 'diagnostics', settings: { 'sql.text': 'SELECT 1 & 2' },
+		},
 	];
 	for (const view of views)
 		assert.deepEqual(decodeView(`#${encodeView(view)}`), view);
@@ -19,6 +22,7 @@ test('what makes no sense in an address is left out', () => {
 	assert.deepEqual(decodeView('#session=<img>&frame=-1&range=9-3&zoom=5..5'), emptyView());
 	assert.deepEqual(decodeView('#frame=0&range=0-4'), emptyView());
 	assert.deepEqual(decodeView('#%%%'), emptyView());
+	assert.deepEqual(decodeView('#tab=a%20b&Sql.x=1&sql.=1&__proto__=1'), emptyView());
 });
 
 const press = (key, code, more = {}) => ({ key, code, ctrlKey: false, altKey: false, metaKey: false, shiftKey: false, ...more });

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// One question of a panel to the API. A panel says in each draw what it wants to know; it is asked once, the newest
+// question wins, and while the answer is awaited the last one stays, marked as old.
+
+import { ApiError, getJson } from './api.js';
+
+/** How often a question may change while a live game is followed. */
+const SPACING_MS = 500;
+
+export class Asked {
+	/** @param {() => void} changed called when there is an answer, or a problem */
+	constructor(changed) {
+		this.changed = changed;
+		/** @type {string|null} */
+		this.path = null;
+		/** @type {string|null} what `answer` answers */
+		this.answered = null;
+		/** @type {any} null: none yet */
+		this.answer = null;
+		/** Why there is no answer; '' otherwise. */
+		this.problem = '';
+		/** Whether an answer is awaited. */
+		this.asking = false;
+		/** @type {ReturnType<typeof setTimeout>|undefined} */
+		this.timer = undefined;
+		this.lastAsked = -Infinity;
+	}
+
+	/** Whether what is here answers the last question. */
+	get fresh() {
+		return this.path !== null && this.answered === this.path;
+	}
+
+	/**
+	 * @param {string|null} path below /api/v1; null: nothing is wanted
+	 * @param {boolean} [again] ask even what was answered
+	 */
+	want(path, again = false) {
+		if (path === this.path && !again)
+			return;
+		this.path = path;
+		if (path === null) {
+			this.answer = null;
+			this.answered = null;
+			this.problem = '';
+		}
+		this.plan(again);
+	}
+
+	/** Asks when it is time; a question that is on its way is never taken back, or a slow one would never be answered. @param {boolean} [again] */
+	plan(again = false) {
+		clearTimeout(this.timer);
+		const { path } = this;
+		if (path === null || this.asking || (!again && path === this.answered))
+			return;
+		this.timer = setTimeout(() => this.ask(path), Math.max(0, this.lastAsked + SPACING_MS - performance.now()));
+	}
+
+	/** @param {string} path */
+	async ask(path) {
+		this.lastAsked = performance.now();
+		this.asking = true;
+		try {
+			const answer = await getJson(path);
+			if (this.path !== null) {
+				this.answer = answer;
+				this.answered = path;
+				this.problem = '';
+			}
+		} catch (error) {
+			if (!(error instanceof ApiError))
+				throw error;
+			if (this.path === path)
+				this.problem = error.message;
+		} finally {
+			this.asking = false;
+		}
+		if (this.path !== path)
+			this.plan();
+		this.changed();
+	}
+}
