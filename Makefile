@@ -48,7 +48,7 @@ HOOK_SRC   := $(wildcard client/preload/*.c)
 TOOL_SRC   := $(wildcard client/tool/*.c)
 DAEMON_SRC := $(wildcard daemon/*.c)
 PROBE_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard daemon/probe/*.c)))
-WEB_SRC    := $(wildcard web/*.html web/*.js web/*.css web/*.svg)
+WEB_SRC    := $(wildcard web/*.html web/*.js web/*.css web/*.svg web/vendor/*.js web/vendor/*.css)
 UNIT_SRC   := $(wildcard tests/unit/*.c)
 UNIT_CXX   := $(wildcard tests/unit/*.cpp)
 

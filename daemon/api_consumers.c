@@ -6,20 +6,12 @@
 #include "api_body.h"
 #include "consumers.h"
 #include "control_set.h"
+#include "util.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #define LEASE_DEFAULT_S 30
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct consumers *consumers_here(const struct api *api)
 {
@@ -92,7 +84,8 @@ void api_consumer_take(const struct api *api, const struct api_request *q, struc
 	if (!api_body(q, a, known, &body) || !parse_lease(body, a, &lease_s) ||
 	    !find_session(api, q, a, body, &session))
 		return;
-	r = consumers_take(consumers_here(api), session, q->uid, lease_s, now_ns(), &consumer);
+	r = consumers_take(consumers_here(api), session, q->uid, lease_s, clock_ns(CLOCK_MONOTONIC),
+			   &consumer);
 	if (r < 0) {
 		api_fail(a, &full, "At most %d may hold a session at once, %d of one user: %s",
 			 CONSUMERS_MAX, CONSUMERS_UID, strerror(-r));
@@ -120,8 +113,8 @@ void api_consumer_renew(const struct api *api, const struct api_request *q, stru
 
 	if (q->body_bytes > 0 && (!api_body(q, a, known, &body) || !parse_lease(body, a, &lease_s)))
 		return;
-	if (consumers_renew(consumers_here(api), q->route.name, q->uid, lease_s, now_ns(),
-			    &consumer) < 0)
+	if (consumers_renew(consumers_here(api), q->route.name, q->uid, lease_s,
+			    clock_ns(CLOCK_MONOTONIC), &consumer) < 0)
 		fail_token(a);
 	else
 		json_consumer(&a->body, &consumer, lease_s);
@@ -129,7 +122,8 @@ void api_consumer_renew(const struct api *api, const struct api_request *q, stru
 
 void api_consumer_release(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
-	if (consumers_release(consumers_here(api), q->route.name, q->uid, now_ns()) < 0) {
+	if (consumers_release(consumers_here(api), q->route.name, q->uid,
+			      clock_ns(CLOCK_MONOTONIC)) < 0) {
 		fail_token(a);
 		return;
 	}

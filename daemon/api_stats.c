@@ -17,7 +17,6 @@
 
 #define METRICS_MAX 16
 #define BOUNDS_MAX  16
-#define NS_PER_MS   1e6
 
 enum metric_kind {
 	METRIC_WALL,

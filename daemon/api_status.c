@@ -12,15 +12,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void json_clock(struct json *j, const struct drain_health *health)
 {
@@ -290,7 +281,7 @@ int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_
 void api_status(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	const struct http_context *context = api->context;
-	uint64_t uptime_ns = monotonic_ns() - api->started_ns;
+	uint64_t uptime_ns = clock_ns(CLOCK_MONOTONIC) - api->started_ns;
 	struct status_snapshot snapshot;
 	struct drain_health drain;
 	struct store_health store;

@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define MIB	(UINT64_C(1024) * 1024)
 #define BUSY_MS 5000
@@ -48,10 +47,7 @@ void captures_vec_free(captures_vec *captures)
 
 uint64_t captures_now_utc_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_ns(CLOCK_REALTIME);
 }
 
 int captures_new(const struct config *config, struct store *store, struct captures **ret_captures)

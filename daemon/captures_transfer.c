@@ -28,22 +28,6 @@
 #define NAME_MAX_BYTES 256
 #define COPY_BYTES     (1u << 20)
 
-static int write_all(int fd, const char *data, size_t bytes)
-{
-	ssize_t n;
-
-	while (bytes > 0) {
-		n = write(fd, data, bytes);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 static int copy_bytes(int from, int to)
 {
 	_cleanup_free_ char *buffer = malloc(COPY_BYTES);

@@ -10,7 +10,6 @@
 #include "util.h"
 
 #include <errno.h>
-#include <time.h>
 
 #define READINGS 5
 
@@ -62,17 +61,16 @@ void clock_pairs_put(struct clock_pairs *p, const struct clock_pair *pair)
 void clock_pairs_take(struct clock_pairs *p)
 {
 	struct clock_pair best = {.width = UINT64_MAX};
-	struct timespec t;
-	uint64_t before, after;
+	uint64_t before, mono, after;
 	int i;
 
 	for (i = 0; i < READINGS; i++) {
 		before = fprof_clock_read(p->kind);
-		clock_gettime(CLOCK_MONOTONIC, &t);
+		mono = clock_ns(CLOCK_MONOTONIC);
 		after = fprof_clock_read(p->kind);
 		if (after - before >= best.width)
 			continue;
-		best.mono = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+		best.mono = mono;
 		best.ticks = before + (after - before) / 2;
 		best.width = after - before;
 	}

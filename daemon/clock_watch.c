@@ -6,21 +6,12 @@
  */
 #include "clock_watch.h"
 
-#include <time.h>
+#include "util.h"
 
 #define READINGS      5
 #define WINDOW_NS_MAX 200000.0
 #define STEP_NS_MIN   1000000
 #define STEP_PART     1000 /* of the time between */
-#define BILLION	      UINT64_C(1000000000)
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
-}
 
 static struct clock_reading read_once(enum fprof_clock_kind kind)
 {

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
 
 struct entry {
 	uint64_t session;
@@ -66,14 +65,6 @@ void control_set_free(struct control_set *set)
 struct consumers *control_set_consumers(struct control_set *set)
 {
 	return set->consumers;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* The lock is held, in all that follows but the public ones. */
@@ -139,7 +130,7 @@ int control_set_add(struct control_set *set, struct control *control, uint64_t s
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&set->lock);
-	count_consumers(set, &e, now_ns());
+	count_consumers(set, &e, clock_ns(CLOCK_MONOTONIC));
 	r = VEC_PUSH(&set->all, e);
 	if (r == 0) {
 		control->set = set;
@@ -184,7 +175,7 @@ int control_set_view(struct control_set *set, uint64_t session, struct control_v
 	pthread_mutex_lock(&set->lock);
 	e = find(set, session);
 	if (e) {
-		count_consumers(set, e, now_ns());
+		count_consumers(set, e, clock_ns(CLOCK_MONOTONIC));
 		publish(set, e);
 		*ret_view = (struct control_view){
 			.ordered = e->ordered,
@@ -249,7 +240,7 @@ void control_set_in_force(struct control_set *set, uint64_t session, enum fprof_
 
 void control_set_update(struct control_set *set)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	size_t i;
 
 	if (!set->on_demand)

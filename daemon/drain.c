@@ -20,9 +20,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
-#define BILLION	      UINT64_C(1000000000)
 #define MILLION	      UINT64_C(1000000)
 #define GRACE_NS      50000u
 #define MEASURE_NS    (50 * MILLION)
@@ -34,7 +32,7 @@
 #define COMMIT_NS     (100 * MILLION)
 #define BATCH_BYTES   (4u * 1024 * 1024)
 #define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
-#define CLEAR_NS      (10 * BILLION)
+#define CLEAR_NS      (10 * NS_PER_S)
 #define LAST_SWEEPS   64u /* at the end, while a session is behind */
 
 enum command_kind {
@@ -84,14 +82,6 @@ struct drain {
 	uint64_t triggers_seen; /* the book's generation */
 	struct drain_health now;
 };
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
-}
 
 static void row_free(struct session_row *row)
 {
@@ -452,8 +442,7 @@ static void publish(struct drain *d)
 /* Sleeps until there is something to do. Returns the commands; *ret_stop. */
 static struct command *wait_for_work(struct drain *d, bool *ret_stop)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + d->pace_ns;
-	struct timespec until = {(time_t)(until_ns / BILLION), (long)(until_ns % BILLION)};
+	struct timespec until = clock_after(d->pace_ns);
 	struct command *commands;
 
 	pthread_mutex_lock(&d->mutex);
@@ -497,20 +486,11 @@ static void *drain_thread(void *userdata)
 
 static int init_sync(struct drain *d)
 {
-	pthread_condattr_t attr;
-	int r;
+	int r = cond_init_monotonic(&d->wake);
 
-	r = pthread_condattr_init(&attr);
 	if (r == 0)
-		r = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	if (r == 0)
-		r = pthread_cond_init(&d->wake, &attr);
-	if (r == 0)
-		r = pthread_cond_init(&d->cleared, &attr);
-	pthread_condattr_destroy(&attr);
-	if (r == 0)
-		r = pthread_mutex_init(&d->mutex, NULL);
-	return -r;
+		r = cond_init_monotonic(&d->cleared);
+	return r < 0 ? r : -pthread_mutex_init(&d->mutex, NULL);
 }
 
 int drain_new(const struct config *config, struct store *store, struct drain **ret_drain)
@@ -672,8 +652,7 @@ int drain_session_record(struct drain *drain, uint64_t session, enum fprof_recor
 
 static int wait_cleared(struct drain *d, uint64_t ticket)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + CLEAR_NS;
-	struct timespec until = {(time_t)(until_ns / BILLION), (long)(until_ns % BILLION)};
+	struct timespec until = clock_after(CLEAR_NS);
 	int r = 0;
 
 	pthread_mutex_lock(&d->mutex);

@@ -66,21 +66,6 @@ void exchange_check_body(struct exchange *q, const struct request_headers *h, st
 		fail_too_large(q, a);
 }
 
-static int write_all(int fd, const char *data, size_t bytes)
-{
-	while (bytes > 0) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static int upload(struct exchange *q, const struct api *api, const char *data, size_t bytes)
 {
 	if (q->api.upload_fd < 0)

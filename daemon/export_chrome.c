@@ -668,7 +668,7 @@ static int put_values(struct chrome *c)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static int write_all(struct chrome *c)
+static int write_whole(struct chrome *c)
 {
 	const struct range_visitor visitor = {
 		.userdata = c,
@@ -708,7 +708,7 @@ int export_chrome(const struct export_order *order, struct export_out *out,
 	c->tails = calloc(c->markers + 1, sizeof(*c->tails));
 	c->counters = calloc(c->markers + 1, sizeof(*c->counters));
 	if (c->tails && c->counters)
-		r = write_all(c);
+		r = write_whole(c);
 	for (i = 0; c->tails && i <= c->markers; i++)
 		free(c->tails[i].text);
 	free(c->tails);

@@ -204,7 +204,7 @@ static void put_path(struct folded *f, uint32_t index)
 	}
 }
 
-static int write_all(struct folded *f, const struct export_order *order)
+static int write_whole(struct folded *f, const struct export_order *order)
 {
 	const struct range_visitor visitor = {
 		.userdata = f,
@@ -240,7 +240,7 @@ int export_folded(const struct export_order *order, struct export_out *out,
 		return -ENOMEM;
 	f->range = order->range;
 	f->out = out;
-	r = write_all(f, order);
+	r = write_whole(f, order);
 	if (f->refused > 0)
 		snprintf(report->lost, sizeof(report->lost),
 			 "%llu zones on paths beyond the first %u count for their callers",

@@ -166,7 +166,7 @@ static int speedscope_gpu(void *userdata, const struct range_gpu_zone *zone)
 	return s->out->error;
 }
 
-static int write_all(struct speedscope *s, const struct export_order *order)
+static int write_whole(struct speedscope *s, const struct export_order *order)
 {
 	const struct range_visitor visitor = {
 		.userdata = s,
@@ -195,7 +195,7 @@ int export_speedscope(const struct export_order *order, struct export_out *out,
 	s.places = calloc(order->range->markers.count + 1, sizeof(*s.places));
 	if (!s.places)
 		return -ENOMEM;
-	r = write_all(&s, order);
+	r = write_whole(&s, order);
 	if (s.crossing > 0)
 		snprintf(report->lost, sizeof(report->lost),
 			 "%llu GPU zones were cut where another began beside them",

@@ -506,7 +506,7 @@ static int write_some(struct zones_export *e, const struct export_order *order)
 	return r;
 }
 
-static int write_all(struct zones_export *e, const struct export_order *order)
+static int write_whole(struct zones_export *e, const struct export_order *order)
 {
 	size_t frames = e->range->frames.frames.count;
 	uint32_t root;
@@ -568,7 +568,7 @@ static int export_zones(const struct export_order *order, struct export_out *out
 		return -ENOMEM;
 	e->range = order->range;
 	e->out = (struct vprof_out){put_bytes, out};
-	r = write_all(e, order);
+	r = write_whole(e, order);
 	if (r == 0)
 		describe(e, report);
 	deinit(e);

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define KEEPALIVE_MS  15000
 #define AGAIN_MS      100 /* after a history that could not be read */
@@ -368,26 +367,16 @@ static void tell_all(struct feed *feed, struct news *news, size_t count)
 	}
 }
 
-static struct timespec after_ms(unsigned ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000 + (t.tv_nsec + ms % 1000 * 1000000L) / 1000000000L;
-	t.tv_nsec = (t.tv_nsec + ms % 1000 * 1000000L) % 1000000000L;
-	return t;
-}
-
 /* Waits for news; false: time for a keep-alive. With the lock held. */
 static bool wait_for_news(struct feed *feed)
 {
-	struct timespec until = after_ms(feed->again ? AGAIN_MS : KEEPALIVE_MS);
+	struct timespec until = clock_after((feed->again ? AGAIN_MS : KEEPALIVE_MS) * NS_PER_MS);
 
 	while (!feed->stop && (feed->again || !feed->news.count)) {
 		if (!stream_hub_clients(feed->api->hub)) {
 			feed->again = false;
 			pthread_cond_wait(&feed->wake, &feed->lock);
-			until = after_ms(KEEPALIVE_MS);
+			until = clock_after(KEEPALIVE_MS * NS_PER_MS);
 		} else if (pthread_cond_timedwait(&feed->wake, &feed->lock, &until) == ETIMEDOUT) {
 			break;
 		}
@@ -423,17 +412,13 @@ static void *run(void *userdata)
 int feed_new(const struct api *api, struct feed **ret_feed)
 {
 	struct feed *feed = calloc(1, sizeof(*feed));
-	pthread_condattr_t attr;
 	int rc;
 
 	if (!feed)
 		return -ENOMEM;
 	feed->api = api;
 	pthread_mutex_init(&feed->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&feed->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&feed->wake);
 	rc = pthread_create(&feed->thread, NULL, run, feed);
 	if (rc) {
 		free(feed);

@@ -25,7 +25,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #define TCP_THREADS	 4
 #define UNIX_THREADS	 2
@@ -359,11 +358,9 @@ static void load_token(struct http *http)
 
 static int start(struct http *http)
 {
-	struct timespec now;
 	int rc;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	http->api.started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	http->api.started_ns = clock_ns(CLOCK_MONOTONIC);
 	http->api.event_cost_ns = own_event_cost_ns();
 	load_token(http);
 	rc = readers_new(http->context.store, &http->api.readers);

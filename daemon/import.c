@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 #define BATCH_BYTES    (1024u * 1024u)
 #define BATCH_ROWS     4096u
@@ -688,20 +687,18 @@ int import_writer_finish(struct import_writer *w, const struct import_order *ord
 			 struct import_result *result)
 {
 	struct capture *c = &result->capture;
-	struct timespec now;
 	int r = end_session(w, end_ns);
 
 	if (r < 0)
 		return r;
-	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(result->file, sizeof(result->file), "import-%lld-%09ld-%p.fprof",
-		 (long long)now.tv_sec, now.tv_nsec, (void *)w);
+	c->created_utc_ns = clock_ns(CLOCK_REALTIME);
+	snprintf(result->file, sizeof(result->file), "import-%llu-%p.fprof",
+		 (unsigned long long)c->created_utc_ns, (void *)w);
 	c->kind = CAPTURE_IMPORTED;
 	c->uid = order->uid;
 	c->session = w->session == IMPORT_SESSION ? 0 : w->session;
 	c->first_frame = w->first_frame;
 	c->last_frame = w->last_frame;
-	c->created_utc_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	result->report.frames = w->frames;
 	free(c->name);
 	c->name = w->name;

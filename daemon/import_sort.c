@@ -36,7 +36,7 @@ int import_temporary(const char *directory)
 	return fd;
 }
 
-static int write_all(int fd, const void *data, size_t bytes, uint64_t at)
+static int write_at(int fd, const void *data, size_t bytes, uint64_t at)
 {
 	const char *p = data;
 
@@ -134,8 +134,8 @@ static int spill(struct import_sort *s)
 	if (s->fd < 0)
 		return s->fd;
 	sort_run(s);
-	r = write_all(s->fd, s->records, s->count * sizeof(*s->records),
-		      s->spilled * sizeof(*s->records));
+	r = write_at(s->fd, s->records, s->count * sizeof(*s->records),
+		     s->spilled * sizeof(*s->records));
 	if (r < 0)
 		return r;
 	if (VEC_PUSH(&s->runs, run) < 0)
@@ -294,7 +294,7 @@ static int write_tail(struct import_extras *x)
 		x->fd = import_temporary(x->directory);
 	if (x->fd < 0)
 		return x->fd;
-	r = write_all(x->fd, x->tail, x->tail_bytes, x->bytes);
+	r = write_at(x->fd, x->tail, x->tail_bytes, x->bytes);
 	x->bytes += x->tail_bytes;
 	x->tail_bytes = 0;
 	return r;

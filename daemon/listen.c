@@ -23,7 +23,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #define CONNECTIONS_MAX 256u
 #define ACCEPTS_AT_ONCE 64u
@@ -63,14 +62,6 @@ struct listen {
 	uint64_t refusal_line_ns;
 	unsigned refusals_unsaid;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* Counts, shows and sometimes logs that a client is turned away. */
 static void note_refusal(struct listen *l, int32_t pid, const struct fprof_msg_hello *hello,

@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 struct loop {
 	const struct loop_ops *ops;
@@ -28,10 +27,7 @@ struct loop {
 
 uint64_t loop_now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 void loop_timer_advance(struct loop_source *source)

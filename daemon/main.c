@@ -32,7 +32,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { EXIT_NOT_PERMITTED = 77 };
 
@@ -118,12 +117,10 @@ static void say_unchangeable(const struct config *old, const struct config *new)
 
 static void notify_reloading(void)
 {
-	struct timespec ts;
 	char state[64];
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
-		 (unsigned long long)ts.tv_sec * 1000000u + (unsigned long long)ts.tv_nsec / 1000u);
+		 (unsigned long long)clock_ns(CLOCK_MONOTONIC) / 1000);
 	notify(state);
 }
 

@@ -46,14 +46,6 @@ void own_usage(struct own_usage *ret_usage)
 	}
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static double one_round(enum fprof_clock_kind kind)
 {
 	static const uint64_t mask = 511;
@@ -61,7 +53,7 @@ static double one_round(enum fprof_clock_kind kind)
 	uint32_t ready = 1, i;
 
 	memset(ring, 0, sizeof(ring));
-	begin = monotonic_ns();
+	begin = clock_ns(CLOCK_MONOTONIC);
 	for (i = 0; i < EVENTS; i++) {
 		FPROF_STORE_RELAXED(&ready, 0u);
 		FPROF_STORE_RELAXED(&ring[head & mask], kind == FPROF_CLOCK_MONOTONIC
@@ -70,7 +62,7 @@ static double one_round(enum fprof_clock_kind kind)
 		FPROF_STORE_RELEASE(&head, head + 1);
 		FPROF_STORE_RELAXED(&ready, 1u);
 	}
-	return (double)(monotonic_ns() - begin) / EVENTS;
+	return (double)(clock_ns(CLOCK_MONOTONIC) - begin) / EVENTS;
 }
 
 static int compare(const void *a, const void *b)

@@ -44,7 +44,6 @@ int queries_new(struct store *store, unsigned milliseconds, const char *program,
 		struct queries **ret_queries)
 {
 	struct queries *q = calloc(1, sizeof(*q));
-	pthread_condattr_t attr;
 
 	if (!q)
 		return -ENOMEM;
@@ -52,10 +51,7 @@ int queries_new(struct store *store, unsigned milliseconds, const char *program,
 	q->milliseconds = milliseconds;
 	q->program = program ? program : "/proc/self/exe";
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&q->changed);
 	*ret_queries = q;
 	return 0;
 }
@@ -83,11 +79,9 @@ static unsigned find(const struct queries *q, uint32_t asker)
 /* Waits for a place as long as a query may take. */
 static bool take_place(struct queries *q, uint32_t asker)
 {
-	struct timespec until;
+	struct timespec until = clock_after(q->milliseconds * NS_PER_MS + NS_PER_S);
 	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += q->milliseconds / 1000 + 1;
 	pthread_mutex_lock(&q->lock);
 	while (r == 0 && (q->count == QUERY_CHILDREN_MAX || find(q, asker) < q->count))
 		r = pthread_cond_timedwait(&q->changed, &q->lock, &until);

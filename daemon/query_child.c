@@ -30,20 +30,12 @@ struct child {
 	const char *path, *sql;
 	int64_t uid, session, rows, bytes;
 	int format, memory, milliseconds;
-	int64_t begun_ns, deadline_ns;
+	uint64_t begun_ns, deadline_ns;
 	bool over; /* the time is */
 	sqlite3 *source, *db;
 	sqlite3_stmt *stmt;
 	struct query_writer *writer;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 /* Answers what is wrong instead; returns -1. */
 static int fail(enum query_result result, const char *message, int64_t offset)
@@ -91,7 +83,7 @@ static int read_request(struct child *c)
 	if (params && !c->params)
 		return fail(QUERY_BAD_PARAMS, "the parameters are neither an array nor an object",
 			    -1);
-	c->begun_ns = now_ns();
+	c->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	c->deadline_ns = c->begun_ns + c->milliseconds * INT64_C(1000000);
 	return 0;
 }
@@ -100,7 +92,7 @@ static int on_progress(void *userdata)
 {
 	struct child *c = userdata;
 
-	c->over = c->over || now_ns() > c->deadline_ns;
+	c->over = c->over || clock_ns(CLOCK_MONOTONIC) > c->deadline_ns;
 	return c->over;
 }
 
@@ -248,7 +240,8 @@ static int answer(struct child *c)
 		return -1;
 	if (truncated && c->format == QUERY_CSV)
 		return fail(QUERY_TOO_LARGE, "", -1);
-	r = query_write_end(c->writer, truncated, (double)(now_ns() - c->begun_ns) / 1e6);
+	r = query_write_end(c->writer, truncated,
+			    (double)(clock_ns(CLOCK_MONOTONIC) - c->begun_ns) / 1e6);
 	return r < 0 ? fail_write(r) : 0;
 }
 

@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #define TRANSACTION_NS 100000000u
 #define NOWHERE	       UINT32_MAX
@@ -55,20 +54,12 @@ struct visit {
 	VEC(char) text; /* of a message */
 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int begin_reading(struct visit *v)
 {
 	int r = history_begin(v->h);
 
 	v->reading = r == 0;
-	v->reading_since = monotonic_ns();
+	v->reading_since = clock_ns(CLOCK_MONOTONIC);
 	return r;
 }
 
@@ -94,7 +85,7 @@ static int pause_reading(struct visit *v)
 {
 	int r;
 
-	if (monotonic_ns() - v->reading_since < TRANSACTION_NS)
+	if (clock_ns(CLOCK_MONOTONIC) - v->reading_since < TRANSACTION_NS)
 		return 0;
 	r = end_reading(v, 0);
 	return r < 0 ? r : begin_reading(v);

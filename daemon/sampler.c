@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define COUNTERS_MAX	64u /* of one session */
 #define INTERVAL_MIN_MS 100u
@@ -123,31 +122,17 @@ static struct sampled_session *session_at(struct sampler *sampler, size_t i)
 static void run_round(struct sampler *sampler)
 {
 	struct sampled_session *s;
-	struct timespec used;
 	size_t i;
 	int r;
 
 	for (i = 0; !sampler->stop && (s = session_at(sampler, i)); i++) {
 		pthread_mutex_unlock(&sampler->lock);
 		r = sample(sampler, s);
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
 		pthread_mutex_lock(&sampler->lock);
 		sampler->health.rounds++;
 		sampler->health.refused += r < 0 && r != -ESRCH;
-		sampler->health.cost_ns =
-			(uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+		sampler->health.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	}
-}
-
-static struct timespec after_ms(uint32_t ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
 }
 
 static void *run(void *userdata)
@@ -159,7 +144,7 @@ static void *run(void *userdata)
 	pthread_mutex_lock(&sampler->lock);
 	while (!sampler->stop) {
 		run_round(sampler);
-		next = after_ms(sampler->health.interval_ms);
+		next = clock_after(sampler->health.interval_ms * NS_PER_MS);
 		r = 0;
 		while (!sampler->stop && r != ETIMEDOUT)
 			r = sampler->sessions.count == 0

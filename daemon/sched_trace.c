@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread wakes every POLL_MS while a game is there: reads the buffer, reads both clocks, and
+ * The thread wakes every POLL_NS while a game is there: reads the buffer, reads both clocks, and
  * only then converts: all that was read is older than the newest pair of clocks. Every FLUSH_NS
  * what gathered goes to the store as one chunk a thread.
  *
@@ -24,9 +24,8 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
-#define POLL_MS	    10
+#define POLL_NS	    (10 * NS_PER_MS)
 #define FLUSH_NS    UINT64_C(250000000)
 #define EVENTS	    1024u
 #define THREADS_MAX 4096u /* of one session */
@@ -82,14 +81,6 @@ struct sched_trace {
 	VEC(struct traced *) mine; /* the sessions, as of this round */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the helper ---- */
 
 static void helper_close(struct sched_trace *s)
@@ -107,11 +98,11 @@ static void helper_open(struct sched_trace *s)
 {
 	int r;
 
-	if (s->open || now_ns() < s->retry_at)
+	if (s->open || clock_ns(CLOCK_MONOTONIC) < s->retry_at)
 		return;
 	r = probe_client_open(&s->client, &s->ring);
 	if (r < 0) {
-		s->retry_at = now_ns() + RETRY_NS;
+		s->retry_at = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
 		status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, s->client.reason,
 			      s->client.fix);
 		return;
@@ -173,7 +164,7 @@ static struct traced_thread *thread_of(struct traced *t, uint32_t tid)
 static enum fd_class fd_class_now(struct traced *t, int32_t fd)
 {
 	struct known_fd *known = &t->fds[(uint32_t)fd % FDS_MAX];
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	char target[64];
 
 	if (known->fd == fd && known->at && now - known->at < FD_KNOWN_NS)
@@ -364,7 +355,7 @@ static void flush(struct sched_trace *s)
 	struct batch *batch = batch_new();
 	size_t i;
 
-	s->flushed_at = now_ns();
+	s->flushed_at = clock_ns(CLOCK_MONOTONIC);
 	if (!batch)
 		return;
 	for (i = 0; i < s->mine.count; i++)
@@ -449,7 +440,7 @@ static void run_round(struct sched_trace *s)
 			helper_add(s, s->mine.at[i]);
 	if (s->open)
 		read_events(s);
-	if (gone || now_ns() - s->flushed_at >= FLUSH_NS)
+	if (gone || clock_ns(CLOCK_MONOTONIC) - s->flushed_at >= FLUSH_NS)
 		flush(s);
 	if (gone)
 		drop_gone(s);
@@ -457,13 +448,11 @@ static void run_round(struct sched_trace *s)
 
 static void publish(struct sched_trace *s)
 {
-	struct timespec used;
 	size_t i;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
 	s->health.events = s->events_read;
 	s->health.lost = s->lost;
-	s->health.cost_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+	s->health.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (i = 0; i < CLOCK_KINDS; i++)
 		s->health.clock_error_ns = MAX(s->health.clock_error_ns, s->pairs[i].error_ns);
 }
@@ -471,16 +460,11 @@ static void publish(struct sched_trace *s)
 /* How long to sleep: forever without games, long where there is nothing to read. */
 static int sleep_on(struct sched_trace *s)
 {
-	struct timespec t;
-	long ms = s->open ? POLL_MS : 1000;
+	struct timespec until = clock_after(s->open ? POLL_NS : NS_PER_S);
 
 	if (s->mine.count == 0 && s->sessions.count == 0)
 		return pthread_cond_wait(&s->wake, &s->lock);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += ms % 1000 * 1000000;
-	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return pthread_cond_timedwait(&s->wake, &s->lock, &t);
+	return pthread_cond_timedwait(&s->wake, &s->lock, &until);
 }
 
 static void *run(void *userdata)
@@ -506,14 +490,12 @@ static void *run(void *userdata)
 
 static int start(struct sched_trace *s, const struct config *config)
 {
-	pthread_condattr_t monotonic;
 	int r;
 
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	r = cond_init_monotonic(&s->wake);
+	if (r < 0)
+		return r;
 	if (!config->scheduler) {
 		status_source(s->status, "scheduler", SOURCE_OFF,
 			      "switched off by the configuration",

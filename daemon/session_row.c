@@ -11,7 +11,6 @@
 #include "util.h"
 
 #include <string.h>
-#include <time.h>
 
 #define CLOCK_WINDOW_NS UINT64_C(20000000)
 
@@ -21,7 +20,6 @@ static void fill_clock(struct drain *drain, struct session_row *row,
 	enum fprof_clock_kind kind = (enum fprof_clock_kind)head->clock_kind;
 	struct fprof_clock_rate rate;
 	struct drain_health health;
-	struct timespec utc;
 	uint64_t utc_ns;
 
 	drain_health(drain, &health);
@@ -31,8 +29,7 @@ static void fill_clock(struct drain *drain, struct session_row *row,
 		fprof_clock_rate_set(&rate, health.clock_hz);
 	else
 		fprof_clock_measure(kind, CLOCK_WINDOW_NS, &rate);
-	clock_gettime(CLOCK_REALTIME, &utc);
-	utc_ns = (uint64_t)utc.tv_sec * 1000000000u + (uint64_t)utc.tv_nsec;
+	utc_ns = clock_ns(CLOCK_REALTIME);
 	row->clock_kind = head->clock_kind;
 	row->clock_hz = rate.hz;
 	row->clock_mult = rate.mult;

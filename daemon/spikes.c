@@ -22,27 +22,18 @@
 #include <string.h>
 #include <time.h>
 
-#define SECOND_NS  INT64_C(1000000000)
-#define STALL_NS   (10 * SECOND_NS)
-#define GPU_NS	   (2 * SECOND_NS)
-#define WHOLE_NS   (300 * SECOND_NS)
-#define RETRY_NS   (2 * SECOND_NS)
+#define STALL_NS   (10 * NS_PER_S)
+#define GPU_NS	   (2 * NS_PER_S)
+#define WHOLE_NS   (300 * NS_PER_S)
+#define RETRY_NS   (2 * NS_PER_S)
 #define TRIES	   5u
-#define LOOK_NS	   (SECOND_NS / 10) /* while a spike is open */
-#define MARGIN	   30u		    /* frames that may be evicted while a save begins */
+#define LOOK_NS	   (NS_PER_S / 10) /* while a spike is open */
+#define MARGIN	   30u		   /* frames that may be evicted while a save begins */
 #define NEAR	   10u /* frames before a spike that are worth more than those after it */
 #define OPEN_MAX   64u /* spikes at once; more are failures */
 #define FAILED_MAX 32u /* that are remembered */
 #define KEY_PREFIX "spike/"
 #define LENGTH_MAX TRIGGER_FRAMES_MAX /* frames by which one may grow */
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * SECOND_NS + t.tv_nsec;
-}
 
 void open_spike_free(struct open_spike *spike)
 {
@@ -123,7 +114,7 @@ static int open_new(struct spikes *spikes, const struct spike_row *row, struct o
 		.crashed = row->crashed,
 		.newest = row->frame,
 		.uid = HISTORY_ANY_UID,
-		.since_ns = now_ns(),
+		.since_ns = clock_ns(CLOCK_MONOTONIC),
 	};
 	s->moved_ns = s->since_ns;
 	if (add_firing(s, row) < 0 || VEC_PUSH(&spikes->open, s) < 0) {
@@ -172,7 +163,7 @@ static void move_on(struct spikes *spikes, const struct batch *batch)
 			if (row->session != s->session || row->stream != 0)
 				continue;
 			s->newest = MAX(s->newest, row->frame);
-			s->moved_ns = now_ns();
+			s->moved_ns = clock_ns(CLOCK_MONOTONIC);
 			break;
 		}
 		for (j = 0; j < batch->updates.count; j++)
@@ -324,7 +315,7 @@ static bool in_danger(const struct spikes *spikes, struct open_spike *s, uint64_
 /* Is there no more to be waited for? */
 static bool is_whole(const struct spikes *spikes, struct open_spike *s, const struct sight *sight)
 {
-	int64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (sight->error < 0 || s->ended || s->end || in_danger(spikes, s, sight->edge))
 		return true;
@@ -451,7 +442,7 @@ static void finish(struct spikes *spikes, struct open_spike *s)
 	} else if (r == -ENOENT || ++s->tries >= TRIES) {
 		fail(spikes, s, r);
 	} else {
-		s->retry_ns = now_ns() + RETRY_NS;
+		s->retry_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
 		s->busy = false;
 	}
 }
@@ -461,7 +452,7 @@ static void attend(struct spikes *spikes, struct open_spike *s)
 {
 	struct sight sight = {.session = s->session, .first = s->first, .last = s->last};
 
-	if (now_ns() < s->retry_ns)
+	if (clock_ns(CLOCK_MONOTONIC) < s->retry_ns)
 		return;
 	pthread_mutex_unlock(&spikes->lock);
 	look(spikes, &sight);
@@ -526,13 +517,12 @@ static bool any_open(const struct spikes *spikes)
 
 static void wait_for_news(struct spikes *spikes)
 {
-	int64_t until = now_ns() + LOOK_NS;
-	struct timespec at = {until / SECOND_NS, until % SECOND_NS};
+	struct timespec until = clock_after(LOOK_NS);
 
 	if (spikes->news || spikes->stop)
 		return;
 	if (any_open(spikes))
-		pthread_cond_timedwait(&spikes->wake, &spikes->lock, &at);
+		pthread_cond_timedwait(&spikes->wake, &spikes->lock, &until);
 	else
 		pthread_cond_wait(&spikes->wake, &spikes->lock);
 }
@@ -591,7 +581,7 @@ static int on_note(void *userdata, const char *key, const char *text)
 	if (r < 0)
 		return r;
 	s->number = strtoull(key + strlen(KEY_PREFIX), NULL, 10);
-	s->since_ns = s->moved_ns = now_ns();
+	s->since_ns = s->moved_ns = clock_ns(CLOCK_MONOTONIC);
 	s->told = s->failed;
 	spikes->next_number = MAX(spikes->next_number, s->number + 1);
 	r = VEC_PUSH(&spikes->open, s);
@@ -602,17 +592,9 @@ static int on_note(void *userdata, const char *key, const char *text)
 
 static int init_sync(struct spikes *spikes)
 {
-	pthread_condattr_t attr;
-	int r = pthread_condattr_init(&attr);
+	int r = cond_init_monotonic(&spikes->wake);
 
-	if (r == 0)
-		r = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	if (r == 0)
-		r = pthread_cond_init(&spikes->wake, &attr);
-	pthread_condattr_destroy(&attr);
-	if (r == 0)
-		r = pthread_mutex_init(&spikes->lock, NULL);
-	return -r;
+	return r < 0 ? r : -pthread_mutex_init(&spikes->lock, NULL);
 }
 
 int spikes_new(const struct spikes_context *context, spikes_told_fn told, void *userdata,

@@ -26,14 +26,14 @@ struct open_spike {
 	uint32_t uid;	   /* HISTORY_ANY_UID: not looked up yet */
 	char *game;	   /* NULL: the same */
 
-	bool ended;	  /* its session has */
-	uint64_t newest;  /* frame of its session that is stored */
-	uint64_t there;	  /* the first frame whose events were there when it fired */
-	uint64_t edge;	  /* ... when it was last looked at; 0: not yet */
-	int64_t since_ns; /* it fired, or was taken on */
-	int64_t moved_ns; /* the newest frame came */
-	int64_t whole_ns; /* the last frame came; 0: not yet */
-	int64_t retry_ns; /* a save has failed: not before */
+	bool ended;	   /* its session has */
+	uint64_t newest;   /* frame of its session that is stored */
+	uint64_t there;	   /* the first frame whose events were there when it fired */
+	uint64_t edge;	   /* ... when it was last looked at; 0: not yet */
+	uint64_t since_ns; /* it fired, or was taken on */
+	uint64_t moved_ns; /* the newest frame came */
+	uint64_t whole_ns; /* the last frame came; 0: not yet */
+	uint64_t retry_ns; /* a save has failed: not before */
 	unsigned tries;
 	bool dirty;  /* its note is old */
 	bool told;   /* that it opened */

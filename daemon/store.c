@@ -19,20 +19,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #define GROUP_BYTES	   (4u * 1024u * 1024u)
 #define COMMIT_INTERVAL_NS 80000000
-#define RETRY_NS	   INT64_C(5000000000)
+#define RETRY_NS	   UINT64_C(5000000000)
 #define COMMIT_TRIES	   5
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 /* Takes the oldest batches out of the queue, as a list. The lock is held. */
 static struct batch *take_group(struct store *s)
@@ -79,13 +70,13 @@ static int commit_group(struct store *s, const struct batch *group)
 }
 
 /* What the thread knows, for store_health. */
-static void publish_health(struct store *s, int64_t commit_ns)
+static void publish_health(struct store *s, uint64_t commit_ns)
 {
 	struct store_history *h = &s->history;
 
 	pthread_mutex_lock(&s->lock);
 	s->health.commits += commit_ns > 0;
-	s->health.commit_ns_total += (uint64_t)commit_ns;
+	s->health.commit_ns_total += commit_ns;
 	s->health.used_bytes = h->used_bytes;
 	s->health.raw_bytes = h->written.raw_bytes;
 	s->health.stored_bytes = h->written.stored_bytes;
@@ -117,7 +108,7 @@ static void finish_group(struct store *s, struct batch *group, int error)
 
 static void write_group(struct store *s, struct batch *group)
 {
-	int64_t begin = now_ns();
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
 	uint64_t refused = s->history.written.rows_refused;
 	uint64_t events = s->history.written.events_refused;
 	int r = commit_group(s, group);
@@ -136,7 +127,7 @@ static void write_group(struct store *s, struct batch *group)
 		s->health.events_dropped += s->history.written.events_refused - events;
 		pthread_mutex_unlock(&s->lock);
 	}
-	publish_health(s, now_ns() - begin);
+	publish_health(s, clock_ns(CLOCK_MONOTONIC) - begin);
 	finish_group(s, group, r);
 }
 
@@ -160,22 +151,23 @@ static void try_again(struct store *s)
 }
 
 /* Waits on cond until a moment of CLOCK_MONOTONIC. The lock is held. */
-static void wait_until(struct store *s, int64_t ns)
+static void wait_until(struct store *s, uint64_t ns)
 {
-	struct timespec ts = {ns / 1000000000, ns % 1000000000};
+	struct timespec ts = clock_timespec(ns);
 
 	pthread_cond_timedwait(&s->work, &s->lock, &ts);
 }
 
 /* Waits for work. The lock is held. Returns false when it is time to end. */
-static bool wait_for_work(struct store *s, bool degraded, int64_t not_before, int64_t retry_at)
+static bool wait_for_work(struct store *s, bool degraded, uint64_t not_before, uint64_t retry_at)
 {
 	for (;;) {
 		bool enough = s->hurry || s->stop || s->queued_bytes >= GROUP_BYTES;
 
-		if (s->retries != s->retries_done || (degraded && now_ns() >= retry_at))
+		if (s->retries != s->retries_done ||
+		    (degraded && clock_ns(CLOCK_MONOTONIC) >= retry_at))
 			return true;
-		if (s->first && (enough || now_ns() >= not_before))
+		if (s->first && (enough || clock_ns(CLOCK_MONOTONIC) >= not_before))
 			return true;
 		if (!s->first && s->stop)
 			return false;
@@ -191,7 +183,7 @@ static bool wait_for_work(struct store *s, bool degraded, int64_t not_before, in
 static void *store_thread(void *userdata)
 {
 	struct store *s = userdata;
-	int64_t not_before = 0, retry_at = now_ns() + RETRY_NS;
+	uint64_t not_before = 0, retry_at = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
 	struct batch *group;
 	uint64_t retries;
 	bool again;
@@ -200,15 +192,15 @@ static void *store_thread(void *userdata)
 	pthread_mutex_lock(&s->lock);
 	while (wait_for_work(s, is_degraded(s), not_before, retry_at)) {
 		retries = s->retries;
-		again = retries != s->retries_done || now_ns() >= retry_at;
+		again = retries != s->retries_done || clock_ns(CLOCK_MONOTONIC) >= retry_at;
 		group = s->first ? take_group(s) : NULL;
 		pthread_mutex_unlock(&s->lock);
-		not_before = now_ns() + COMMIT_INTERVAL_NS;
+		not_before = clock_ns(CLOCK_MONOTONIC) + COMMIT_INTERVAL_NS;
 		if (group)
 			write_group(s, group);
 		if (again) {
 			try_again(s);
-			retry_at = now_ns() + RETRY_NS;
+			retry_at = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
 		}
 		pthread_mutex_lock(&s->lock);
 		s->hurry = s->hurry && s->first;
@@ -239,17 +231,15 @@ static uint64_t newest_id(const struct store *s)
 
 static int start(struct store *s)
 {
-	pthread_condattr_t attr;
 	int r = note_stale(s);
 
+	if (r == 0)
+		r = cond_init_monotonic(&s->work);
+	if (r == 0)
+		r = cond_init_monotonic(&s->done);
 	if (r < 0)
 		return r;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->work, &attr);
-	pthread_cond_init(&s->done, &attr);
-	pthread_condattr_destroy(&attr);
 	store_history_maintain(&s->history);
 	publish_health(s, 0);
 	return -pthread_create(&s->thread, NULL, store_thread, s);

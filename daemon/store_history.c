@@ -313,8 +313,8 @@ static uint64_t expected_bytes(const struct store_history *h, const struct batch
 	return raw + raw / 8 + rows * 128;
 }
 
-static int write_all(struct store_history *h, const struct batch *first, const struct batch *end,
-		     struct write_totals *written, struct evict_totals *evicted)
+static int write_group(struct store_history *h, const struct batch *first, const struct batch *end,
+		       struct write_totals *written, struct evict_totals *evicted)
 {
 	struct evict_limits limits = limits_of(h);
 	const struct batch *b;
@@ -342,7 +342,7 @@ static int commit(struct store_history *h, const struct batch *first, const stru
 
 	if (r < 0)
 		return r;
-	r = write_all(h, first, end, &written, &evicted);
+	r = write_group(h, first, end, &written, &evicted);
 	if (r == 0)
 		r = sql_exec(h->db, "COMMIT");
 	if (r < 0) {

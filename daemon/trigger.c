@@ -15,7 +15,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define MS_NS	   UINT64_C(1000000)
 #define LIST_BYTES (256u * 1024u)
 
 enum member {
@@ -231,7 +230,7 @@ static void set_number(struct trigger *t, enum member m, double v)
 		t->after = (uint32_t)v;
 		break;
 	case MEMBER_COOL_DOWN:
-		t->cool_down_ns = (uint64_t)v * MS_NS;
+		t->cool_down_ns = (uint64_t)v * NS_PER_MS;
 		break;
 	default:
 		t->keep = (uint32_t)v;
@@ -287,7 +286,7 @@ static void set_defaults(struct trigger *t, uint32_t keep)
 	t->warm_up = kinds[t->on].warm_up;
 	t->before = t->on == TRIGGER_EXIT ? TRIGGER_CRASH : TRIGGER_BEFORE;
 	t->after = t->on == TRIGGER_EXIT ? 0 : TRIGGER_AFTER;
-	t->cool_down_ns = t->on == TRIGGER_EXIT ? 0 : TRIGGER_COOL_DOWN * MS_NS;
+	t->cool_down_ns = t->on == TRIGGER_EXIT ? 0 : TRIGGER_COOL_DOWN * NS_PER_MS;
 	t->keep = keep;
 }
 

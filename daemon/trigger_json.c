@@ -6,10 +6,9 @@
  */
 #include "json.h"
 #include "trigger.h"
+#include "util.h"
 
 #include <math.h>
-
-#define MS_NS UINT64_C(1000000)
 
 static void json_bounds(const struct trigger *t, struct json *out)
 {
@@ -44,7 +43,7 @@ void trigger_json(const struct trigger *t, struct json *out)
 	json_member_uint(out, "before", t->before);
 	if (!at_end) {
 		json_member_uint(out, "after", t->after);
-		json_member_uint(out, "cool_down_ms", t->cool_down_ns / MS_NS);
+		json_member_uint(out, "cool_down_ms", t->cool_down_ns / NS_PER_MS);
 		json_member_bool(out, "freeze", t->freeze);
 	}
 	json_member_uint(out, "keep", t->keep);

@@ -19,8 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-#define NS_PER_MS 1e6
-#define GPUS_MAX  4096u
+#define GPUS_MAX 4096u
 /* Frames whose times are no frame's of the game. */
 #define NOT_TIMED                                                                     \
 	((uint32_t)FRAME_STARTUP | (uint32_t)FRAME_LOADING | (uint32_t)FRAME_PAUSED | \

@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Growable arrays grow by doubling; nothing here is shared between threads. */
+/* Nothing here has a state of its own: any thread. */
 #include "util.h"
 
 #include <errno.h>
 
-#define VEC_FIRST 16u
-
-int vec_reserve_(void **at, size_t *capacity, size_t need, size_t element_bytes)
+int cond_init_monotonic(pthread_cond_t *ret_cond)
 {
-	size_t want = *capacity ? *capacity : VEC_FIRST;
-	void *grown;
+	pthread_condattr_t attr;
+	int r = pthread_condattr_init(&attr);
 
-	if (need <= *capacity)
-		return 0;
-	while (want < need) {
-		if (want > SIZE_MAX / 2)
-			return -ENOMEM;
-		want *= 2;
+	if (r == 0)
+		r = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	if (r == 0)
+		r = pthread_cond_init(ret_cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return -r;
+}
+
+int write_all(int fd, const void *data, size_t bytes)
+{
+	const char *p = data;
+
+	while (bytes > 0) {
+		ssize_t n = write(fd, p, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		p += n;
+		bytes -= (size_t)n;
 	}
-	if (want > SIZE_MAX / element_bytes)
-		return -ENOMEM;
-	grown = realloc(*at, want * element_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*capacity = want;
 	return 0;
 }
