@@ -11,8 +11,8 @@
  *
  * Memory: the tokenizer's buffer (512 KiB), one run of the sort (16 MiB, while sorting half as
  * much again), and what the file names: at most 1 Mi names of together 64 MiB, 1 Mi markers, 16,384
- * threads and 1 M frames; beyond these limits things are counted and left out. So an import takes
- * some 40 MiB, and less than 256 MiB whatever the file is.
+ * threads, as many processes and 1 M frames; beyond these limits things are counted and left out.
+ * So an import takes some 40 MiB, and less than 256 MiB whatever the file is.
  */
 #include "import_chrome_read.h"
 
@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 /* Frame marks of tools, the surest first. What is chosen by the caller stands before them. */
@@ -449,6 +450,9 @@ static int init(struct chrome *c, struct chrome_reader *r)
 	uint32_t other;
 	int result = import_sort_init(&c->sort, c->order->directory);
 
+	if (result == 0 && getrandom(&c->seed, sizeof(c->seed), 0) != (ssize_t)sizeof(c->seed))
+		result = -EIO;
+	c->strings.seed = c->seed;
 	if (result == 0)
 		result = trace_json_open(&c->json, c->order->fd);
 	if (result == 0)
@@ -480,8 +484,9 @@ static void deinit(struct chrome *c, struct chrome_reader *r)
 	VEC_FREE(&c->threads);
 	VEC_FREE(&c->processes);
 	VEC_FREE(&c->frames);
-	free(c->marker_slots);
-	free(c->thread_slots);
+	free(c->marker_index.slots);
+	free(c->thread_index.slots);
+	free(c->process_index.slots);
 	free(c);
 }
 

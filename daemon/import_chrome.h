@@ -11,8 +11,9 @@
 #include "import_strings.h"
 #include "trace_json.h"
 
-#define CHROME_THREADS_MAX 16384u
-#define CHROME_FRAMES_MAX  1000000u
+#define CHROME_THREADS_MAX   16384u
+#define CHROME_PROCESSES_MAX 16384u
+#define CHROME_FRAMES_MAX    1000000u
 
 /* import_record.kind. BEGIN and END are a pair, COMPLETE is all of a zone. */
 enum chrome_kind {
@@ -70,6 +71,15 @@ struct chrome_process {
 	uint32_t pid, name;
 };
 
+/* Numbers from 1 by what they stand for: open addressing. */
+struct chrome_slot {
+	uint32_t hash, number; /* number 0: free */
+};
+struct chrome_index {
+	struct chrome_slot *slots;
+	uint32_t mask, count;
+};
+
 /* A frame as our own export says it. */
 struct chrome_frame {
 	struct frame_row row; /* t0, t1: absolute */
@@ -97,12 +107,12 @@ struct chrome {
 	struct import_extras extras;
 
 	VEC(struct chrome_marker) markers; /* records' marker - 1 */
-	uint32_t *marker_slots;
-	uint32_t marker_mask;
+	struct chrome_index marker_index;
 	VEC(struct chrome_thread) threads;
-	uint32_t *thread_slots;
-	uint32_t thread_mask;
+	struct chrome_index thread_index;
 	VEC(struct chrome_process) processes;
+	struct chrome_index process_index;
+	uint64_t seed;			 /* of the hashes */
 	VEC(struct chrome_frame) frames; /* our own export's */
 	struct chrome_source *sources;
 	size_t source_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a Chrome trace names again and again, by number: markers by kind, name and category, threads
- * by process and id. Each has a hash; what is beyond a limit is one marker or no thread.
+ * by process and id, processes by id. Each has a hash; what is beyond a limit is one marker, no
+ * thread or no process.
  */
 #include "import_chrome_read.h"
 
@@ -12,13 +13,61 @@
 
 #define MARKERS_MAX (1u << 20)
 
-static uint32_t hash3(uint32_t a, uint32_t b, uint32_t d)
+/* A seed that no file knows: nobody can make names that meet. */
+static uint32_t hash3(const struct chrome *c, uint32_t a, uint32_t b, uint32_t d)
 {
-	uint64_t h = (uint64_t)a * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = (c->seed ^ a) * UINT64_C(0x9e3779b97f4a7c15);
 
-	h = (h ^ b) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 32 ^ b) * UINT64_C(0xff51afd7ed558ccd);
 	h = (h ^ h >> 32 ^ d) * UINT64_C(0xc4ceb9fe1a85ec53);
 	return (uint32_t)(h >> 32);
+}
+
+/* Room for one more. */
+static int index_reserve(struct chrome_index *x)
+{
+	uint32_t size = x->slots ? (x->mask + 1) * 2 : 64, i, at;
+	struct chrome_slot *slots;
+
+	if (x->slots && x->count * 2 < x->mask)
+		return 0;
+	slots = calloc(size, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (i = 0; x->slots && i <= x->mask; i++) {
+		if (!x->slots[i].number)
+			continue;
+		for (at = x->slots[i].hash & (size - 1); slots[at].number;)
+			at = (at + 1) & (size - 1);
+		slots[at] = x->slots[i];
+	}
+	free(x->slots);
+	x->slots = slots;
+	x->mask = size - 1;
+	return 0;
+}
+
+/* The next number with this hash; *at is the hash at first. 0: none, and *at is where a new one
+ * goes. */
+static uint32_t index_next(const struct chrome_index *x, uint32_t hash, uint32_t *at)
+{
+	const struct chrome_slot *slot;
+
+	for (slot = &x->slots[*at & x->mask]; slot->number; slot = &x->slots[*at & x->mask]) {
+		if (slot->hash == hash) {
+			++*at;
+			return slot->number;
+		}
+		++*at;
+	}
+	return 0;
+}
+
+static uint32_t index_put(struct chrome_index *x, uint32_t at, uint32_t hash, size_t number)
+{
+	x->slots[at & x->mask] = (struct chrome_slot){hash, (uint32_t)number};
+	x->count++;
+	return (uint32_t)number;
 }
 
 static void find_candidate(struct chrome *c, struct chrome_marker *m)
@@ -38,31 +87,6 @@ static void find_candidate(struct chrome *c, struct chrome_marker *m)
 	}
 }
 
-static int grow_markers(struct chrome *c)
-{
-	uint32_t size = c->marker_slots ? (c->marker_mask + 1) * 2 : 512, i, at;
-	uint32_t *slots;
-
-	if (c->marker_slots && c->markers.count * 2 < c->marker_mask)
-		return 0;
-	slots = calloc(size, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(c->marker_slots);
-	c->marker_slots = slots;
-	c->marker_mask = size - 1;
-	for (i = 0; i < c->markers.count; i++) {
-		const struct chrome_marker *m = &c->markers.at[i];
-
-		at = hash3(m->key, m->name, m->category) & c->marker_mask;
-		while (slots[at])
-			at = (at + 1) & c->marker_mask;
-		slots[at] = i + 1;
-	}
-	return 0;
-}
-
-/* The number of a marker, from 1; 0: no memory. */
 uint32_t chrome_marker_of(struct chrome *c, uint8_t kind, uint32_t name, uint32_t category)
 {
 	struct chrome_marker marker = {.kind = kind,
@@ -71,16 +95,15 @@ uint32_t chrome_marker_of(struct chrome *c, uint8_t kind, uint32_t name, uint32_
 				       .category = category,
 				       .level = FPROF_LEVEL_PHASE,
 				       .dynamic = 1};
-	uint32_t at;
+	uint32_t hash = hash3(c, kind, name, category), at = hash, number;
 
-	if (grow_markers(c) < 0)
+	if (index_reserve(&c->marker_index) < 0)
 		return 0;
-	at = hash3(kind, name, category) & c->marker_mask;
-	for (; c->marker_slots[at]; at = (at + 1) & c->marker_mask) {
-		const struct chrome_marker *m = &c->markers.at[c->marker_slots[at] - 1];
+	while ((number = index_next(&c->marker_index, hash, &at))) {
+		const struct chrome_marker *m = &c->markers.at[number - 1];
 
 		if (m->key == kind && m->name == name && m->category == category)
-			return c->marker_slots[at];
+			return number;
 	}
 	if (c->markers.count == MARKERS_MAX) {
 		import_report_add(c->report, "too_many_names", c->events - 1,
@@ -90,11 +113,9 @@ uint32_t chrome_marker_of(struct chrome *c, uint8_t kind, uint32_t name, uint32_
 	find_candidate(c, &marker);
 	if (VEC_PUSH(&c->markers, marker) < 0)
 		return 0;
-	c->marker_slots[at] = (uint32_t)c->markers.count;
-	return c->marker_slots[at];
+	return index_put(&c->marker_index, at, hash, c->markers.count);
 }
 
-/* The string of a text; what there is no room for is counted, and called by another name. */
 uint32_t chrome_string_of(struct chrome_reader *r, const char *text, size_t bytes)
 {
 	uint32_t number = import_strings_put(&r->c->strings, text, bytes);
@@ -106,66 +127,43 @@ uint32_t chrome_string_of(struct chrome_reader *r, const char *text, size_t byte
 	return r->c->markers.at[r->c->other_marker - 1].name;
 }
 
-static int grow_threads(struct chrome *c)
+int64_t chrome_process_of(struct chrome *c, uint32_t pid)
 {
-	uint32_t size = c->thread_slots ? (c->thread_mask + 1) * 2 : 64, i, at;
-	uint32_t *slots;
+	uint32_t hash = hash3(c, pid, 0, 0), at = hash, number;
+	int r = index_reserve(&c->process_index);
 
-	if (c->thread_slots && c->threads.count * 2 < c->thread_mask)
+	if (r < 0)
+		return r;
+	while ((number = index_next(&c->process_index, hash, &at)))
+		if (c->processes.at[number - 1].pid == pid)
+			return number;
+	if (c->processes.count == CHROME_PROCESSES_MAX)
 		return 0;
-	slots = calloc(size, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(c->thread_slots);
-	c->thread_slots = slots;
-	c->thread_mask = size - 1;
-	for (i = 0; i < c->threads.count; i++) {
-		const struct chrome_thread *t = &c->threads.at[i];
-
-		at = hash3(t->pid, t->tid, 0) & c->thread_mask;
-		while (slots[at])
-			at = (at + 1) & c->thread_mask;
-		slots[at] = i + 1;
-	}
-	return 0;
+	r = VEC_PUSH(&c->processes, ((struct chrome_process){pid, 0}));
+	return r < 0 ? (int64_t)r : index_put(&c->process_index, at, hash, c->processes.count);
 }
 
-int chrome_add_process(struct chrome *c, uint32_t pid)
-{
-	size_t i;
-
-	for (i = 0; i < c->processes.count; i++)
-		if (c->processes.at[i].pid == pid)
-			return 0;
-	return VEC_PUSH(&c->processes, ((struct chrome_process){pid, 0}));
-}
-
-/* The thread's number, from 1. 0: there are too many; -errno. */
 int64_t chrome_thread_of(struct chrome *c, uint32_t pid, uint32_t tid)
 {
 	struct chrome_thread thread = {.pid = pid,
 				       .tid = tid,
 				       .row = {.end_ticks = INT64_MAX, .ns_per_tick = 1},
 				       .order = INT64_MAX};
-	uint32_t at;
-	int r = grow_threads(c);
+	uint32_t hash = hash3(c, pid, tid, 1), at = hash, number;
+	int64_t r = index_reserve(&c->thread_index);
 
 	if (r < 0)
 		return r;
-	at = hash3(pid, tid, 0) & c->thread_mask;
-	for (; c->thread_slots[at]; at = (at + 1) & c->thread_mask) {
-		const struct chrome_thread *t = &c->threads.at[c->thread_slots[at] - 1];
+	while ((number = index_next(&c->thread_index, hash, &at))) {
+		const struct chrome_thread *t = &c->threads.at[number - 1];
 
 		if (t->pid == pid && t->tid == tid)
-			return c->thread_slots[at];
+			return number;
 	}
 	if (c->threads.count == CHROME_THREADS_MAX)
 		return 0;
-	r = chrome_add_process(c, pid);
-	if (r == 0)
+	r = chrome_process_of(c, pid);
+	if (r >= 0)
 		r = VEC_PUSH(&c->threads, thread);
-	if (r < 0)
-		return r;
-	c->thread_slots[at] = (uint32_t)c->threads.count;
-	return c->thread_slots[at];
+	return r < 0 ? r : index_put(&c->thread_index, at, hash, c->threads.count);
 }

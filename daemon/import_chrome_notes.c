@@ -154,15 +154,16 @@ static int metadata_member(struct chrome_member *m)
 	return 0;
 }
 
-static int name_process(struct chrome *c, uint32_t pid, uint32_t name)
+static int name_process(struct chrome_reader *r, uint32_t name)
 {
-	size_t i;
-	int r = chrome_add_process(c, pid);
+	int64_t process = chrome_process_of(r->c, r->e.pid);
 
-	for (i = 0; r == 0 && i < c->processes.count; i++)
-		if (c->processes.at[i].pid == pid)
-			c->processes.at[i].name = name;
-	return r;
+	if (process == 0)
+		import_report_add(r->c->report, "too_many_processes", r->e.number, r->e.at,
+				  "there is no room for more processes");
+	if (process > 0)
+		r->c->processes.at[process - 1].name = name;
+	return (int)MIN(process, 0);
 }
 
 static void name_thread(struct chrome_thread *thread, const struct metadata *d)
@@ -191,8 +192,11 @@ int chrome_put_metadata(struct chrome_reader *r)
 	if (result < 0)
 		return result;
 	if (process)
-		return d.name ? name_process(r->c, r->e.pid, d.name) : 0;
+		return d.name ? name_process(r, d.name) : 0;
 	thread = chrome_thread_of(r->c, r->e.pid, r->e.tid);
+	if (thread == 0)
+		import_report_add(r->c->report, "too_many_threads", r->e.number, r->e.at,
+				  "there is no room for more threads");
 	if (thread <= 0)
 		return (int)thread;
 	if (thread_name)

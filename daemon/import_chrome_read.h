@@ -40,7 +40,8 @@ struct chrome_reader {
 uint32_t chrome_marker_of(struct chrome *c, uint8_t kind, uint32_t name, uint32_t category);
 /* The string of a text; what there is no room for is counted, and called by another name. */
 uint32_t chrome_string_of(struct chrome_reader *r, const char *text, size_t bytes);
-int chrome_add_process(struct chrome *c, uint32_t pid);
+/* The process's number, from 1. 0: there are too many; -errno. */
+int64_t chrome_process_of(struct chrome *c, uint32_t pid);
 /* The thread's number, from 1. 0: there are too many; -errno. */
 int64_t chrome_thread_of(struct chrome *c, uint32_t pid, uint32_t tid);
 

@@ -95,7 +95,7 @@ uint32_t import_strings_put(struct import_strings *s, const char *text, size_t b
 	}
 	if (s->count == s->room && grow_numbers(s) < 0)
 		return 0;
-	hash = XXH3_64bits(text, bytes);
+	hash = XXH3_64bits_withSeed(text, bytes, s->seed);
 	for (at = (uint32_t)hash & s->mask; s->slots[at]; at = (at + 1) & s->mask) {
 		uint32_t number = s->slots[at];
 		const char *have = s->text + s->offsets[number - 1];

@@ -21,6 +21,7 @@ struct import_strings {
 	uint32_t count, room;
 	uint32_t *slots;
 	uint32_t mask;
+	uint64_t seed; /* of the hashes: one that no file knows, so that none has texts that meet */
 };
 
 void import_strings_free(struct import_strings *s);

@@ -12,7 +12,7 @@
 
 #include "daemon/capture_file.h"
 #include "daemon/chunk.h"
-#include "daemon/import.h"
+#include "daemon/import_chrome.h"
 #include "daemon/sql.h"
 #include "daemon/trace_json.h"
 #include "daemon/util.h"
@@ -925,6 +925,39 @@ static void what_does_not_fit_in_memory_is_sorted_in_runs(void **state)
 	stored_deinit(&s);
 }
 
+/* A name for each of more processes and threads than are kept. The first stay findable. */
+static void processes_and_threads_beyond_the_limit_are_counted(void **state)
+{
+	const int named = 20000, kept = CHROME_PROCESSES_MAX;
+	FILE *f = must(tmpfile());
+	struct stored s;
+	int i;
+
+	(void)state;
+	fputc('[', f);
+	for (i = 0; i < named; i++)
+		fprintf(f,
+			"{\"ph\":\"M\",\"pid\":\"p%d\",\"name\":\"process_name\","
+			"\"args\":{\"name\":\"process %d\"}},\n"
+			"{\"ph\":\"M\",\"pid\":\"p%d\",\"name\":\"thread_name\","
+			"\"args\":{\"name\":\"thread %d\"}},\n",
+			i, i, i, i);
+	fprintf(f,
+		"{\"ph\":\"X\",\"pid\":\"p0\",\"ts\":1,\"dur\":1,\"name\":\"z\"},"
+		"{\"ph\":\"X\",\"pid\":\"p%d\",\"ts\":1,\"dur\":1,\"name\":\"z\"}]",
+		kept - 1);
+	fflush(f);
+	assert_int_equal(import_fd_only(&s, dup(fileno(f))), 0);
+	fclose(f);
+	assert_int_equal(count_of(&s, "too_many_processes"), named - kept);
+	assert_int_equal(count_of(&s, "too_many_threads"), named - kept);
+	assert_int_equal(ask(&s, "SELECT count(*) FROM tracks"), 2);
+	assert_int_equal(ask(&s, "SELECT count(*) FROM tracks WHERE name IN "
+				 "('process 0 / thread 0', 'process 16383 / thread 16383')"),
+			 2);
+	stored_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -942,6 +975,7 @@ int main(void)
 		cmocka_unit_test(nesting_beyond_the_limit_is_counted),
 		cmocka_unit_test(random_traces_are_read_as_the_rules_say),
 		cmocka_unit_test(what_does_not_fit_in_memory_is_sorted_in_runs),
+		cmocka_unit_test(processes_and_threads_beyond_the_limit_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
