@@ -34,6 +34,7 @@
 #define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
 #define CLEAR_NS      (10 * NS_PER_S)
 #define LAST_SWEEPS   64u /* at the end, while a session is behind */
+#define CLEARS	      64u /* whose results are kept for who waits for them */
 
 enum command_kind {
 	COMMAND_OPEN,
@@ -70,6 +71,7 @@ struct drain {
 	pthread_cond_t wake;
 	pthread_cond_t cleared;
 	uint64_t clears, clears_done;
+	int clear_results[CLEARS]; /* by ticket */
 	struct command *commands, **commands_end;
 	bool stop;
 	struct drain_health health;
@@ -225,8 +227,8 @@ static void run_memory(struct drain *d, struct command *c)
 
 /* ---- sweeps and batches ---- */
 
-/* Hands over what has gathered; sessions' states are brought up to it first. */
-static void commit(struct drain *d)
+/* Hands over what has gathered; sessions' states are brought up to it first. -ENOMEM: later. */
+static int commit(struct drain *d)
 {
 	struct batch *next;
 	size_t i;
@@ -236,18 +238,19 @@ static void commit(struct drain *d)
 		live_flush(d->sessions.at[i]);
 	if (batch_is_empty(d->batch)) {
 		tell_watchers(d);
-		return;
+		return 0;
 	}
 	next = batch_new();
 	if (!next) {
 		log_error("out of memory: a commit is put off");
-		return;
+		return -ENOMEM;
 	}
 	d->queued_bytes = store_submit(d->store, d->batch);
 	d->batch = next;
 	tell_watchers(d);
 	for (i = 0; i < d->sessions.count; i++)
 		d->sessions.at[i]->batch = next;
+	return 0;
 }
 
 static void report_fault(const struct live *s, int before)
@@ -294,11 +297,23 @@ static void run_gone(struct drain *d, struct command *c)
 	c->reason = NULL;
 }
 
+/* The watchers are not told of it any more. */
+static void forget_opened(struct drain *d, uint64_t session)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < d->opened.count; i++)
+		if (d->opened.at[i].id != session)
+			d->opened.at[kept++] = d->opened.at[i];
+	d->opened.count = kept;
+}
+
 /* Its process is gone and its rings are empty. */
 static void end_session(struct drain *d, size_t i)
 {
 	struct live *s = d->sessions.at[i];
 
+	forget_opened(d, s->id);
 	if (d->sampler)
 		sampler_remove(d->sampler, s->id);
 	if (d->sched_trace)
@@ -316,17 +331,22 @@ static void end_session(struct drain *d, size_t i)
 static void run_clear(struct drain *d, struct command *c)
 {
 	size_t i = find(d, c->session);
+	int r = -ENOENT;
 
 	if (i < d->sessions.count) {
 		commit(d);
-		if (live_clear(d->sessions.at[i]) < 0)
+		r = live_clear(d->sessions.at[i]);
+		if (r < 0)
 			log_error("session %llu: out of memory: its history is not cleared",
 				  (unsigned long long)c->session);
-		control_set_cleared(d->controls, c->session);
-		commit(d);
+		else
+			control_set_cleared(d->controls, c->session);
+		if (commit(d) < 0)
+			r = -ENOMEM;
 	}
 	pthread_mutex_lock(&d->mutex);
 	d->clears_done = c->ticket;
+	d->clear_results[c->ticket % CLEARS] = r;
 	pthread_cond_broadcast(&d->cleared);
 	pthread_mutex_unlock(&d->mutex);
 }
@@ -658,7 +678,7 @@ static int wait_cleared(struct drain *d, uint64_t ticket)
 	pthread_mutex_lock(&d->mutex);
 	while (r == 0 && d->clears_done < ticket && !d->stop)
 		r = pthread_cond_timedwait(&d->cleared, &d->mutex, &until);
-	r = d->clears_done >= ticket ? 0 : -ETIMEDOUT;
+	r = d->clears_done >= ticket ? d->clear_results[ticket % CLEARS] : -ETIMEDOUT;
 	pthread_mutex_unlock(&d->mutex);
 	return r;
 }

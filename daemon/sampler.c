@@ -239,7 +239,11 @@ void sampler_remove(struct sampler *sampler, uint64_t session)
 
 void sampler_health(struct sampler *sampler, struct sampler_health *ret_health)
 {
+	size_t i;
+
 	pthread_mutex_lock(&sampler->lock);
 	*ret_health = sampler->health;
+	for (i = 0; i < sampler->sessions.count; i++)
+		ret_health->sessions += !sampler->sessions.at[i]->gone;
 	pthread_mutex_unlock(&sampler->lock);
 }

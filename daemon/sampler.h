@@ -28,6 +28,7 @@ void sampler_remove(struct sampler *sampler, uint64_t session);
 
 struct sampler_health {
 	uint32_t interval_ms; /* 0: off */
+	uint32_t sessions;    /* that are sampled */
 	uint64_t rounds;      /* one a session and interval */
 	uint64_t cost_ns;     /* CPU time of the thread so far */
 	uint64_t refused;     /* rounds for which there was no memory or too many counters */

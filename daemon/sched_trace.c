@@ -591,7 +591,11 @@ void sched_trace_remove(struct sched_trace *trace, uint64_t session)
 
 void sched_trace_health(struct sched_trace *trace, struct sched_trace_health *ret_health)
 {
+	size_t i;
+
 	pthread_mutex_lock(&trace->lock);
 	*ret_health = trace->health;
+	for (i = 0; i < trace->sessions.count; i++)
+		ret_health->sessions += !trace->sessions.at[i]->gone;
 	pthread_mutex_unlock(&trace->lock);
 }

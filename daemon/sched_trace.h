@@ -26,6 +26,7 @@ void sched_trace_add(struct sched_trace *trace, const struct session_row *row);
 void sched_trace_remove(struct sched_trace *trace, uint64_t session);
 
 struct sched_trace_health {
+	uint32_t sessions;	 /* that are traced, or would be */
 	uint64_t events;	 /* read since start */
 	uint64_t lost;		 /* that the kernel had no room for */
 	uint64_t cost_ns;	 /* CPU time of the thread */

@@ -3,10 +3,32 @@
 #include "fake_game.h"
 
 #include "daemon/drain.h"
+#include "daemon/sampler.h"
+#include "daemon/sched_trace.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
+
+static size_t refused_bytes; /* growable arrays of elements of this size do not grow */
+
+/* The daemon's own, from the library, is not linked where this one is. */
+int vec_reserve_(void **at, size_t *capacity, size_t need, size_t element_bytes)
+{
+	void *grown;
+
+	if (need <= *capacity)
+		return 0;
+	if (__atomic_load_n(&refused_bytes, __ATOMIC_ACQUIRE) == element_bytes)
+		return -ENOMEM;
+	grown = realloc(*at, need * 2 * element_bytes);
+	if (!grown)
+		return -ENOMEM;
+	*at = grown;
+	*capacity = need * 2;
+	return 0;
+}
 
 struct seen {
 	uint64_t sessions, frames, last_frame, events, faults;
@@ -115,15 +137,19 @@ static int teardown(void **state)
 static uint64_t open_session(struct world *w)
 {
 	struct session_row *row = malloc(sizeof(*row));
+	struct control *control = malloc(sizeof(*control));
 	uint64_t id = store_next_session_id(w->store);
 
 	assert_non_null(row);
+	assert_non_null(control);
+	assert_int_equal(control_new(id, control), 0);
+	assert_int_equal(control_set_add(drain_controls(w->drain), control, id, 0, false, NULL), 0);
 	*row = fake_row();
 	row->id = id;
 	row->name = strdup("game");
 	row->boot_id = strdup("boot");
 	row->facts_json = strdup("{}");
-	assert_int_equal(drain_session_open(w->drain, row, NULL, NULL), 0);
+	assert_int_equal(drain_session_open(w->drain, row, control, NULL), 0);
 	assert_int_equal(drain_memory_add(w->drain, id, fake_memory_open(&w->m)), 0);
 	return id;
 }
@@ -226,6 +252,57 @@ static void marks_in_a_tight_loop_are_all_accounted_for(void **state)
 	expect_balance(w);
 }
 
+static void a_clear_that_fails_says_so(void **state)
+{
+	struct drain_health health;
+	struct world *w = *state;
+	uint64_t id;
+
+	fake_thread_begin(&w->t, &w->m, 0, 100, 1, "main", real_now());
+	id = open_session(w);
+	play(w, 10, 10);
+	do {
+		usleep(1000);
+		drain_health(w->drain, &health);
+	} while (health.events < fake_produced(&w->t));
+	__atomic_store_n(&refused_bytes, sizeof(struct clear_row), __ATOMIC_RELEASE);
+	assert_int_equal(drain_session_clear(w->drain, id), -ENOMEM);
+	__atomic_store_n(&refused_bytes, 0, __ATOMIC_RELEASE);
+	assert_int_equal(drain_session_clear(w->drain, id), 0);
+	stop(w);
+}
+
+/* Opened and ended between two commits: it is not added to the watchers after its end. */
+static void a_session_that_ends_at_once_is_not_watched(void **state)
+{
+	struct sched_trace_health traced;
+	struct sampler_health sampled;
+	struct world *w = *state;
+	struct status *status = status_new();
+	struct sched_trace *trace;
+	struct sampler *sampler;
+	unsigned i;
+
+	w->config.sample_ms = 1000;
+	w->config.scheduler = true;
+	assert_non_null(status);
+	assert_int_equal(sampler_new(&w->config, w->store, &sampler), 0);
+	assert_int_equal(sched_trace_new(&w->config, w->store, status, &trace), 0);
+	drain_set_watchers(w->drain, sampler, trace);
+	for (i = 0; i < 20; i++)
+		assert_int_equal(drain_session_gone(w->drain, open_session(w), false, "exit"), 0);
+	drain_stop(w->drain);
+	sampler_health(sampler, &sampled);
+	sched_trace_health(trace, &traced);
+	assert_int_equal(sampled.sessions, 0);
+	assert_int_equal(traced.sessions, 0);
+	sched_trace_free(trace);
+	sampler_free(sampler);
+	status_free(status);
+	stop(w);
+	assert_int_equal(w->seen.sessions, 20);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -235,6 +312,8 @@ int main(void)
 		TEST(a_live_session_is_left_live_when_the_daemon_stops),
 		TEST(commands_for_unknown_sessions_change_nothing),
 		TEST(marks_in_a_tight_loop_are_all_accounted_for),
+		TEST(a_clear_that_fails_says_so),
+		TEST(a_session_that_ends_at_once_is_not_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
