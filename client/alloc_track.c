@@ -3,8 +3,8 @@
  * Two places count: fprof_alloc(), in this library's thread-local words, and libfprof-alloc.so in
  * its own, where it is preloaded. The reference to it is weak: without it there is none.
  *
- * What a thread has told of is thread-local too. When tracking is switched on it begins with what
- * has been counted by then: earlier allocations are nobody's.
+ * What a thread has told of is thread-local too. When tracking is switched on, or recording after a
+ * pause, it begins with what has been counted by then: earlier allocations are nobody's.
  */
 #include "alloc_track.h"
 
@@ -33,12 +33,17 @@ void alloc_track_init(struct alloc_track *t)
 		alloc_track_want(t, ALLOC_BY_GAME, true);
 }
 
+void alloc_track_anew(struct alloc_track *t)
+{
+	FPROF_ADD_RELAXED(&t->generation, 1u);
+}
+
 void alloc_track_want(struct alloc_track *t, uint32_t bit, bool wanted)
 {
 	uint32_t was = FPROF_LOAD_RELAXED(&t->wanted);
 
 	if (wanted && !was)
-		FPROF_ADD_RELAXED(&t->generation, 1u);
+		alloc_track_anew(t);
 	if (wanted)
 		__atomic_fetch_or(&t->wanted, bit, __ATOMIC_RELAXED);
 	else

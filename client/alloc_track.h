@@ -17,7 +17,7 @@ struct session;
 /* What the game and the daemon want: bit 0 the one, bit 1 the other. In struct session. */
 struct alloc_track {
 	uint32_t wanted;
-	uint32_t generation; /* changes when it is switched on */
+	uint32_t generation; /* changes with each beginning: when it is switched on, or recording */
 };
 #define ALLOC_BY_GAME	(1u << 0)
 #define ALLOC_BY_DAEMON (1u << 1)
@@ -26,6 +26,8 @@ struct alloc_track {
 void alloc_track_init(struct alloc_track *t);
 /* One of them (bit) has its say. */
 void alloc_track_want(struct alloc_track *t, uint32_t bit, bool wanted);
+/* What is allocated up to now is nobody's. */
+void alloc_track_anew(struct alloc_track *t);
 
 static inline bool alloc_track_active(const struct alloc_track *t)
 {

@@ -289,7 +289,9 @@ static void control_read(struct session *s)
 
 	link->generation = FPROF_LOAD_ACQUIRE(&c->generation);
 	__atomic_store_n(&link->gate, FPROF_LOAD_RELAXED(&c->gate), __ATOMIC_SEQ_CST);
-	link->ordered = FPROF_LOAD_RELAXED(&c->record_state);
+	/* whoever sees the order tells of this time with it */
+	FPROF_STORE_RELAXED(&s->changed_ticks, fprof_clock_read(s->clock));
+	FPROF_STORE_RELEASE(&link->ordered, FPROF_LOAD_RELAXED(&c->record_state));
 	__atomic_store_n(&link->recording, link->ordered == FPROF_STATE_RECORDING,
 			 __ATOMIC_SEQ_CST);
 	alloc_track_want(&s->allocs, ALLOC_BY_DAEMON,
@@ -338,6 +340,7 @@ static bool link_pending(struct session *s, uint64_t now)
 	s->link.beat_ns = now;
 	s->link.check_ns = now + NS_PER_S;
 	s->link.generation = 0;
+	detail_forget(&s->detail);
 	FPROF_STORE_RELAXED(&s->announce, 1u);
 	note(NOTE_INFO, "fprofd is connected", NULL, 0);
 	return true;

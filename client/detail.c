@@ -21,6 +21,8 @@
 
 enum { FLAG_NODE = 1, FLAG_MASKED = 2 };
 
+#define SEQ_NONE 1u /* odd: of no page at rest */
+
 static void copy_page(struct fprof_detail *to, const struct fprof_detail *from)
 {
 	const uint64_t *in = (const uint64_t *)from;
@@ -50,28 +52,35 @@ static void bound(struct fprof_detail *d)
 	}
 }
 
-bool detail_read(struct session *s, const struct fprof_control *page, uint32_t bytes)
+void detail_forget(struct detail *d)
 {
-	const struct fprof_detail *from;
+	d->seq = SEQ_NONE;
+}
+
+/* The page of an older daemon has no levels: that is none. */
+void detail_read(struct session *s, const struct fprof_control *page, uint32_t bytes)
+{
+	bool has = bytes >= FPROF_CONTROL_BYTES_DETAIL;
+	const struct fprof_detail *from =
+		(const struct fprof_detail *)((const uint8_t *)page + FPROF_CONTROL_BYTES);
 	struct detail *d = &s->detail;
 	struct fprof_detail *to = &d->copies[(d->generation + 1) % 2];
-	uint32_t seq;
+	uint32_t seq = has ? FPROF_LOAD_ACQUIRE(&from->seq) : 0;
 
-	if (bytes < FPROF_CONTROL_BYTES_DETAIL)
-		return false;
-	from = (const struct fprof_detail *)((const uint8_t *)page + FPROF_CONTROL_BYTES);
-	seq = FPROF_LOAD_ACQUIRE(&from->seq);
 	if (seq == d->seq || seq % 2)
-		return false;
-	copy_page(to, from);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (FPROF_LOAD_RELAXED(&from->seq) != seq)
-		return false;
-	bound(to);
+		return;
+	if (has) {
+		copy_page(to, from);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (FPROF_LOAD_RELAXED(&from->seq) != seq)
+			return;
+		bound(to);
+	} else {
+		to->rule_count = to->mask_count = 0;
+	}
 	d->seq = seq;
 	FPROF_STORE_RELEASE(&d->generation, d->generation + 1);
 	FPROF_STORE_RELAXED(&d->active, (uint32_t)(to->rule_count || to->mask_count));
-	return true;
 }
 
 static const struct fprof_detail *copy_of(const struct session *s, uint32_t generation)
@@ -170,6 +179,15 @@ static uint32_t outermost(struct session *s, const struct fprof_detail *d,
 	return closed;
 }
 
+/* The inline path leaves out what generation masks (0: nothing), unless there is a newer one:
+ * whoever brought that has cleared w->masks, maybe before. */
+static void masks_set(const struct session *s, struct fprof_writer *w, uint32_t generation)
+{
+	__atomic_store_n(&w->masks, generation, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->detail.generation, __ATOMIC_SEQ_CST) != generation)
+		FPROF_STORE_RELAXED(&w->masks, 0u);
+}
+
 /* Begins anew under generation, with zones that are open and have no names. */
 static void thread_begin(struct session *s, struct fprof_writer *w, uint32_t generation)
 {
@@ -184,9 +202,7 @@ static void thread_begin(struct session *s, struct fprof_writer *w, uint32_t gen
 	for (depth = 0; depth < w->depth && depth < FPROF_DETAIL_PATH_MAX; depth++)
 		t->zones[depth] = (struct detail_zone){0, closed};
 	FPROF_STORE_RELAXED(&w->closed, closed);
-	__atomic_store_n(&w->masks, d->mask_count ? generation : 0, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&s->detail.generation, __ATOMIC_SEQ_CST) != generation)
-		FPROF_STORE_RELAXED(&w->masks, 0u);
+	masks_set(s, w, d->mask_count ? generation : 0);
 }
 
 /* Brings w's thread up to the newest generation. True: it began anew. */
@@ -264,6 +280,6 @@ uint64_t detail_masked_top(struct session *s, struct fprof_writer *w, uint32_t i
 {
 	uint32_t generation = thread_of(s, w)->generation;
 
-	FPROF_STORE_RELAXED(&w->masks, generation);
+	masks_set(s, w, generation);
 	return FPROF_WORD_TOP(0, id) | generation;
 }

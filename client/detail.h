@@ -46,9 +46,11 @@ struct detail {
 	struct detail_marker markers[FPROF_MARKERS_DEFAULT + 1]; /* by id */
 };
 
-/* Takes over what the page says (bytes of it are mapped). Caller holds link->busy. True: it has
- * changed. */
-bool detail_read(struct session *s, const struct fprof_control *page, uint32_t bytes);
+/* Takes over what the page says (bytes of it are mapped). Caller holds link->busy. */
+void detail_read(struct session *s, const struct fprof_control *page, uint32_t bytes);
+
+/* The next page is another daemon's: whatever it says is new. Caller holds link->busy. */
+void detail_forget(struct detail *d);
 
 static inline bool detail_active(const struct detail *d)
 {

@@ -126,8 +126,6 @@ extern "C" {
 
 /* ---- The slow halves of the inline functions below. Not for use by name. ------------------- */
 FPROF_API fprof_scope fprof_begin_slow(struct fprof_marker *marker) __attribute__((cold));
-/* The same for callers that know what a masked marker's top is. */
-FPROF_API fprof_scope fprof_begin_maskable(struct fprof_marker *marker) __attribute__((cold));
 FPROF_API fprof_scope fprof_begin_dynamic_slow(struct fprof_marker *site, const char *name);
 FPROF_API void fprof_end_slow(fprof_scope scope) __attribute__((cold));
 FPROF_API fprof_scope fprof_next_slow(fprof_scope scope, struct fprof_marker *marker)

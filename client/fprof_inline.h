@@ -41,7 +41,7 @@ static inline fprof_scope fprof_zone_begin_at(struct fprof_marker *marker, uint3
 		return 0;
 	top = FPROF_LOAD_RELAXED(&marker->top);
 	if (FPROF_UNLIKELY(!FPROF_LOAD_RELAXED(&w->ready) || !fprof_top_known(top)))
-		return fprof_masked(w, top) ? 0 : fprof_begin_maskable(marker);
+		return fprof_masked(w, top) ? 0 : fprof_begin_slow(marker);
 	depth = w->depth;
 	fprof_put(w, top, depth + 1);
 	return top | depth;

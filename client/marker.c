@@ -278,10 +278,12 @@ uint64_t marker_top(struct session *s, struct fprof_marker *m)
 	top = FPROF_LOAD_RELAXED(&m->top);
 	if (fprof_top_known(top))
 		return top;
-	if (top)
-		return top_of(m->kind, fprof_word_id(top));
-	content_init(s, &c, m, m->name, false);
-	top = top_of(m->kind, intern(s, &c));
+	if (top) {
+		top = top_of(m->kind, fprof_word_id(top));
+	} else {
+		content_init(s, &c, m, m->name, false);
+		top = top_of(m->kind, intern(s, &c));
+	}
 	if (top)
 		FPROF_STORE_RELAXED(&m->top, top);
 	return top;

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /*
- * The lead word top of m's events, interning it where this was not done yet. 0: refused, and
+ * The lead word top of m's events, interning it where this was not done yet. It is m->top from here
+ * on, where m was masked too: it is masked no more, or was not looked at yet. 0: refused, and
  * counted. Any context.
  */
 uint64_t marker_top(struct session *s, struct fprof_marker *m);

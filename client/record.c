@@ -42,9 +42,9 @@ static struct session *session_recording(uint32_t level)
 	return s && recording(s, level) ? s : NULL;
 }
 
-/* A masked marker's top says so from here on, where masked is not NULL. */
+/* A marker that is masked says so in its top from here on; NULL: top is a name of the moment. */
 static fprof_scope begin(struct session *s, uint64_t top, uint32_t level,
-			 struct fprof_marker *masked)
+			 struct fprof_marker *marker)
 {
 	struct fprof_writer *w = top ? thread_hold_recording(s) : NULL;
 	uint32_t depth;
@@ -53,8 +53,8 @@ static fprof_scope begin(struct session *s, uint64_t top, uint32_t level,
 	if (!w)
 		return 0;
 	if (detail_active(&s->detail) && !detail_begin(s, w, fprof_word_id(top), level)) {
-		if (masked && detail_masked(s, w, fprof_word_id(top)))
-			FPROF_STORE_RELAXED(&masked->top,
+		if (marker && detail_masked(s, w, fprof_word_id(top)))
+			FPROF_STORE_RELAXED(&marker->top,
 					    detail_masked_top(s, w, fprof_word_id(top)));
 		thread_release(w);
 		return 0;
@@ -68,28 +68,11 @@ static fprof_scope begin(struct session *s, uint64_t top, uint32_t level,
 	return top | depth;
 }
 
-/* Puts back what a masked marker's top was: it is masked no more, or not looked at yet. */
-static uint64_t unmasked_top(struct session *s, struct fprof_marker *marker)
-{
-	uint64_t top = marker_top(s, marker);
-
-	if (top && FPROF_UNLIKELY(FPROF_LOAD_RELAXED(&marker->top) != top))
-		FPROF_STORE_RELAXED(&marker->top, top);
-	return top;
-}
-
 fprof_scope fprof_begin_slow(struct fprof_marker *marker)
 {
 	struct session *s = session_recording(marker->level);
 
-	return s ? begin(s, unmasked_top(s, marker), marker->level, NULL) : 0;
-}
-
-fprof_scope fprof_begin_maskable(struct fprof_marker *marker)
-{
-	struct session *s = session_recording(marker->level);
-
-	return s ? begin(s, unmasked_top(s, marker), marker->level, marker) : 0;
+	return s ? begin(s, marker_top(s, marker), marker->level, marker) : 0;
 }
 
 fprof_scope fprof_begin_dynamic_slow(struct fprof_marker *site, const char *name)
@@ -132,11 +115,11 @@ static fprof_scope end_and_begin(fprof_scope scope, struct fprof_marker *marker)
 fprof_scope fprof_next_slow(fprof_scope scope, struct fprof_marker *marker)
 {
 	struct session *s = scope ? session_recording(marker->level) : NULL;
-	uint64_t top = s ? marker_top(s, marker) : 0;
+	uint64_t top = s && !detail_active(&s->detail) ? marker_top(s, marker) : 0;
 	struct fprof_writer *w;
 	uint64_t word = top + 2 * FPROF_TOP_KIND_STEP;
 
-	if (!top || detail_active(&s->detail))
+	if (!top)
 		return end_and_begin(scope, marker);
 	w = thread_hold_recording(s);
 	if (!w)

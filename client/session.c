@@ -249,6 +249,8 @@ static void gates_apply(struct session *s, const struct inputs *in)
 	/* Without marks nobody would look again whether a daemon came: the slow path has to. */
 	if (!on)
 		closed = in->marked ? FPROF_LEVELS : 0;
+	if (on && !FPROF_LOAD_RELAXED(&s->recording))
+		alloc_track_anew(&s->allocs);
 	if (__atomic_exchange_n(&s->recording, (uint32_t)on, __ATOMIC_SEQ_CST) != (uint32_t)on)
 		FPROF_ADD_RELAXED(&s->breaks, 1u);
 	__atomic_store_n(&s->closed, closed, __ATOMIC_SEQ_CST);
@@ -281,10 +283,8 @@ void session_poll(struct session *s, bool at_mark)
 	if (__atomic_exchange_n(&s->link.busy, 1u, __ATOMIC_ACQUIRE))
 		return;
 	changed = link_poll(s, now_ns(), boundary);
-	if (changed) {
-		FPROF_STORE_RELAXED(&s->changed_ticks, fprof_clock_read(s->clock));
+	if (changed)
 		session_gates(s);
-	}
 	FPROF_STORE_RELEASE(&s->link.busy, 0u);
 	errno = error;
 }

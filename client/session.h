@@ -69,7 +69,7 @@ struct session {
 	uint32_t serials;	/* threads so far */
 	uint32_t warm;		/* rings from the first on whose pages are touched */
 	uint32_t told;		/* enum fprof_record_state, as the rings last said */
-	uint64_t changed_ticks; /* clock before the gates last followed the control page */
+	uint64_t changed_ticks; /* clock before link.ordered last followed the control page */
 	struct session_marks marks[SESSION_ORIGINS];
 	struct link link;
 	struct alloc_track allocs;

@@ -39,6 +39,7 @@
 #define WHO_FIBER    (UINT64_C(1) << 63) /* no serial has it, nor has a pointer */
 #define KEY_NONE     0u			 /* else the key + 1 */
 #define WARM_RINGS   8u
+#define WARM_BYTES   (UINT64_C(8) << 20)
 
 static struct fprof_writer null_writer;
 FPROF_API __thread struct fprof_tls fprof_tls
@@ -72,10 +73,11 @@ static void owner_end(struct fprof_slot *slot)
 	FPROF_STORE_RELEASE(&slot->seq, slot->seq + 1);
 }
 
-static void owner_name(struct fprof_slot *slot, const char *name, size_t n)
+static void owner_name(struct fprof_slot *slot, const char *name, size_t n, bool named)
 {
 	size_t i;
 
+	FPROF_STORE_RELAXED(&slot->named, (uint64_t)named);
 	for (i = 0; i < sizeof(slot->name); i++)
 		FPROF_STORE_RELAXED(&slot->name[i], (uint8_t)(i < n ? name[i] : 0));
 }
@@ -129,18 +131,28 @@ static void slots_used_raise(struct session *s, uint32_t used)
 
 /* ---- modes ---- */
 
+static uint64_t warm_rings(uint64_t ring_bytes)
+{
+	uint64_t fit = WARM_BYTES / ring_bytes;
+
+	if (fit < 1)
+		return 1;
+	return fit < WARM_RINGS ? fit : WARM_RINGS;
+}
+
 /*
  * The ring's pages, once per slot. Under a hypervisor that shadows page tables the first access
  * to a page costs some 5 us even when the kernel has it (measured; 256 pages: 1.4 ms), so pages
- * are touched as well. The process's first thread does this for the first WARM_RINGS rings, in
- * its startup frame: the threads that take them start at once, and their first pass through the
- * ring costs no more than the next. Later threads populate their own, and pay page by page.
+ * are touched as well. The process's first thread does this for the first WARM_RINGS rings, or as
+ * many as WARM_BYTES are, in its startup frame: the threads that take them start at once, and their
+ * first pass through the ring costs no more than the next. Later threads populate their own, and
+ * pay page by page.
  */
 static void populate(struct session *s, struct fprof_writer *w)
 {
 	const uint32_t i = w->index;
 	const uint64_t words = s->head->ring_words, bytes = words * sizeof(uint64_t);
-	uint64_t begin, warm = w->serial == 1 ? WARM_RINGS : 1;
+	uint64_t begin, warm = w->serial == 1 ? warm_rings(bytes) : 1;
 	struct fprof_slot *slot = w->slot;
 	int error = errno;
 
@@ -242,7 +254,7 @@ static void writer_introduce(struct session *s, struct fprof_writer *w)
 	FPROF_STORE_RELAXED(&slot->start_ticks, start);
 	FPROF_STORE_RELAXED(&slot->begin_pos, pos);
 	FPROF_STORE_RELAXED(&slot->populate_ns, UINT64_C(0));
-	owner_name(slot, name, strlen(name));
+	owner_name(slot, name, strlen(name), false);
 	owner_end(slot);
 }
 
@@ -406,7 +418,7 @@ struct fprof_writer *thread_hold_recording(struct session *s)
 bool thread_tell(struct session *s, struct fprof_writer *w, bool before_mark)
 {
 	uint32_t told = FPROF_LOAD_RELAXED(&s->told);
-	uint32_t ordered = FPROF_LOAD_RELAXED(&s->link.ordered);
+	uint32_t ordered = FPROF_LOAD_ACQUIRE(&s->link.ordered);
 	uint64_t words[3] = {FPROF_EXT_TOP(FPROF_EXT_RECORD, 3),
 			     ordered | (before_mark ? FPROF_RECORD_AT_MARK : 0),
 			     FPROF_LOAD_RELAXED(&s->changed_ticks)};
@@ -437,7 +449,7 @@ void thread_rename(struct session *s, struct fprof_writer *w, const char *name, 
 	memcpy(words + 2, name, n);
 	thread_put(s, w, words, count);
 	owner_begin(w->slot);
-	owner_name(w->slot, name, n);
+	owner_name(w->slot, name, n, true);
 	owner_end(w->slot);
 	detail_renamed(s, w);
 }

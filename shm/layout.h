@@ -17,13 +17,9 @@
 #ifndef FPROF_SHM_LAYOUT_H
 #define FPROF_SHM_LAYOUT_H
 
-#include <stdint.h>
+#include "word.h"
 
-#ifdef __cplusplus
-#define FPROF_STATIC_CAST(type, v) static_cast<type>(v)
-#else
-#define FPROF_STATIC_CAST(type, v) ((type)(v))
-#endif
+#include <stdint.h>
 
 #define FPROF_ABI_MAJOR 1
 #define FPROF_ABI_MINOR 1
@@ -138,7 +134,8 @@ struct fprof_slot {
 	uint64_t begin_pos;   /* position of its THREAD word */
 	uint64_t populate_ns; /* what populating the ring cost at registration */
 	uint8_t name[FPROF_THREAD_NAME_MAX + 1]; /* NUL-terminated, any bytes */
-	uint64_t pad2[3];
+	uint64_t named;				 /* 1: by the game; 0: it is the kernel's */
+	uint64_t pad2[2];
 };
 
 /* What a marker is. Stored in marker entries; 8 bits. */
@@ -241,7 +238,7 @@ struct fprof_detail {
 /* FNV-1a; never 0. */
 static inline uint64_t fprof_name_hash(const void *name, uint64_t bytes)
 {
-	const uint8_t *p = FPROF_STATIC_CAST(const uint8_t *, name);
+	const uint8_t *p = FPROF_CAST(const uint8_t *, name);
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (; bytes > 0; bytes--)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "client/fprof.h"
+#include "client/thread.h"
 #include "client_child.h"
 #include "client_ring.h"
 #include "fake_daemon.h"
@@ -256,6 +257,55 @@ static void a_masked_category_is_left_out_until_it_is_wanted_again(void)
 }
 CHILD_TEST(a_masked_category_is_left_out_until_it_is_wanted_again)
 
+/* A marker that only FPROF_NEXT uses. */
+static void next_is_inline_again_when_its_category_is_wanted_again(void)
+{
+	FPROF_ZONE_MARKER(first, "f", NULL, 0, FPROF_LEVEL_PHASE);
+	struct fake_daemon d;
+	fprof_scope scope;
+
+	begin(&d);
+	mask(&d, "physics");
+	fprof_frame_mark();
+	scope = fprof_zone_next(fprof_zone_begin(&first), &physics);
+	CHECK_EQUAL(scope, 0);
+	CHECK(fprof_masked(fprof_tls.writer, physics.top));
+	clear(&d);
+	fprof_frame_mark();
+	scope = fprof_zone_next(fprof_zone_begin(&first), &physics);
+	fprof_zone_end(scope);
+	CHECK_TEXT(since(&d), "f(f)f(p|p)");
+	CHECK_EQUAL(fprof_word_kind(physics.top), FPROF_WORD_BEGIN);
+	fake_deinit(&d);
+}
+CHILD_TEST(next_is_inline_again_when_its_category_is_wanted_again)
+
+/* Another thread takes new masks over between a thread's look at a marker and what it makes of it:
+ * then nobody would clear them any more. */
+static void masks_of_an_old_generation_do_not_stay(void)
+{
+	struct fake_daemon d;
+	struct session *s;
+	struct fprof_writer *w;
+	uint32_t id;
+
+	begin(&d);
+	step();
+	id = fprof_word_id(physics.top);
+	mask(&d, "physics");
+	fprof_frame_mark();
+	s = session_peek();
+	w = thread_hold_recording(s);
+	CHECK(detail_masked(s, w, id));
+	clear(&d);
+	session_poll(s, true);
+	detail_masked_top(s, w, id);
+	CHECK_EQUAL(w->masks, 0);
+	thread_release(w);
+	fake_deinit(&d);
+}
+CHILD_TEST(masks_of_an_old_generation_do_not_stay)
+
 /* A scope that was begun before its category was masked has its end. */
 static void a_zone_ends_though_it_is_masked_by_now(void)
 {
@@ -435,6 +485,48 @@ static void an_older_daemon_has_none(void)
 }
 CHILD_TEST(an_older_daemon_has_none)
 
+static bool next_daemon_came(struct fake_daemon *d)
+{
+	int ms;
+
+	for (ms = 0; ms < 6000; ms++) {
+		fprof_frame_mark();
+		if (fake_accept(d, 1))
+			return true;
+	}
+	return false;
+}
+
+/* Another daemon's page, with a number that the one before had, too. */
+static void the_next_daemons_levels_are_its_own(void)
+{
+	struct fake_daemon d;
+
+	begin(&d);
+	RULE(&d, FPROF_LEVEL_PHASE, "t", "a");
+	fprof_frame_mark();
+	tree();
+	CHECK_TEXT(since(&d), "a(d(d)a)");
+	fake_die(&d);
+	area(&d)->rules[0].gate = FPROF_LEVEL_INNER;
+	fake_listen(&d);
+	CHECK(next_daemon_came(&d));
+	fake_welcome(&d);
+	fprof_frame_mark();
+	tree();
+	CHECK_TEXT(since(&d), "a(b(b)d(d)a)");
+	fake_die(&d);
+	d.control->control_bytes = FPROF_CONTROL_BYTES; /* an older one's */
+	fake_listen(&d);
+	CHECK(next_daemon_came(&d));
+	fake_welcome(&d);
+	fprof_frame_mark();
+	tree();
+	CHECK_TEXT(since(&d), WHOLE);
+	fake_deinit(&d);
+}
+CHILD_TEST(the_next_daemons_levels_are_its_own)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +535,8 @@ int main(void)
 		CHILD_UNIT(a_thread_is_a_node_and_others_are_not_it),
 		CHILD_UNIT(zones_that_were_open_before_stand_for_any_name),
 		CHILD_UNIT(a_masked_category_is_left_out_until_it_is_wanted_again),
+		CHILD_UNIT(next_is_inline_again_when_its_category_is_wanted_again),
+		CHILD_UNIT(masks_of_an_old_generation_do_not_stay),
 		CHILD_UNIT(a_zone_ends_though_it_is_masked_by_now),
 		CHILD_UNIT(next_goes_by_the_levels),
 		CHILD_UNIT(a_fiber_has_paths_of_its_own),
@@ -451,6 +545,7 @@ int main(void)
 		CHILD_UNIT(a_page_that_is_nonsense_is_bounded),
 		CHILD_UNIT(a_page_that_is_being_written_is_left_for_later),
 		CHILD_UNIT(an_older_daemon_has_none),
+		CHILD_UNIT(the_next_daemons_levels_are_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "client/fprof.h"
+#include "client/thread.h"
 #include "client_child.h"
 #include "client_ring.h"
 #include "fake_daemon.h"
@@ -221,6 +222,35 @@ static void control_page_stops_resumes_and_sets_the_gate(void)
 }
 CHILD_TEST(control_page_stops_resumes_and_sets_the_gate)
 
+/* A thread may tell of an order as soon as it stands there, before the gates follow it. */
+static void an_order_is_told_with_the_time_that_it_came(void)
+{
+	struct fake_daemon d;
+	struct fprof_writer *w;
+	struct ring_events e;
+	struct session *s;
+	uint64_t before;
+
+	fake_init(&d);
+	fake_listen(&d);
+	fprof_frame_mark();
+	CHECK(fake_accept(&d, 0));
+	fake_welcome(&d);
+	fprof_frame_mark();
+	s = session_peek();
+	fake_set(&d, FPROF_STATE_STOPPED, FPROF_LEVELS);
+	before = fprof_ticks();
+	w = thread_hold(s);
+	CHECK(link_poll(s, s->link.check_ns - 1, true));
+	CHECK(thread_tell(s, w, false));
+	e = ring_events_read(&d.view, own_slot());
+	CHECK_EQUAL(event_ext(&e, e.count - 1), FPROF_EXT_RECORD);
+	CHECK(event_word(&e, e.count - 1, 2) >= before);
+	CHECK(event_word(&e, e.count - 1, 2) <= fprof_ticks());
+	fake_deinit(&d);
+}
+CHILD_TEST(an_order_is_told_with_the_time_that_it_came)
+
 /* kill -9 of the daemon: recording goes on, and the same memory is offered to the next one. */
 static void daemon_dies_and_another_comes(void)
 {
@@ -374,15 +404,15 @@ CHILD_TEST(garbage_for_a_welcome)
 
 static const struct ring_size {
 	const char *kib;
-	uint32_t ring_kib, slots;
+	uint32_t ring_kib, slots, warm; /* warm: rings that the first thread touches, 8 MiB */
 	bool odd;
 } ring_sizes[] = {
-	{"1024", 1024, 512, false},  {"16", 16, 512, false},
-	{"2048", 2048, 480, false},  {"16384", 16384, 60, false},
-	{"65536", 65536, 15, false}, {"3000", 2048, 480, true},
-	{"15", 16, 512, true},	     {"0", 16, 512, true},
-	{"65537", 65536, 15, true},  {"99999999999999999999", 65536, 15, true},
-	{"-5", 1024, 512, true},     {"2M", 1024, 512, true},
+	{"1024", 1024, 512, 8, false},	{"16", 16, 512, 8, false},
+	{"2048", 2048, 480, 4, false},	{"16384", 16384, 60, 1, false},
+	{"65536", 65536, 15, 1, false}, {"3000", 2048, 480, 4, true},
+	{"15", 16, 512, 8, true},	{"0", 16, 512, 8, true},
+	{"65537", 65536, 15, 1, true},	{"99999999999999999999", 65536, 15, 1, true},
+	{"-5", 1024, 512, 8, true},	{"2M", 1024, 512, 8, true},
 };
 static const struct ring_size *ring_size;
 
@@ -390,6 +420,7 @@ static void a_ring_size(void)
 {
 	struct memory_view view;
 
+	record_alone();
 	setenv("FPROF_RING_KIB", ring_size->kib, 1);
 	fprof_set_log(hear, said);
 	zone();
@@ -397,6 +428,7 @@ static void a_ring_size(void)
 	CHECK_EQUAL(view.head.ring_words, ring_size->ring_kib * 128);
 	CHECK_EQUAL(view.head.slot_count, ring_size->slots);
 	CHECK(view.head.total_bytes < UINT64_C(1024) << 20); /* what a daemon takes */
+	CHECK_EQUAL(session_peek()->warm, ring_size->warm);
 	CHECK_EQUAL(memory_refused(&view, FPROF_REFUSED_ARGUMENTS), ring_size->odd);
 	CHECK_EQUAL(strstr(said, "FPROF_RING_KIB") != NULL, ring_size->odd);
 }
@@ -526,6 +558,7 @@ int main(void)
 		CHILD_UNIT(daemon_comes_late_to_a_process_without_marks),
 		CHILD_UNIT(facts_are_told_to_a_late_daemon),
 		CHILD_UNIT(control_page_stops_resumes_and_sets_the_gate),
+		CHILD_UNIT(an_order_is_told_with_the_time_that_it_came),
 		CHILD_UNIT(daemon_dies_and_another_comes),
 		CHILD_UNIT(daemon_that_is_stopped_is_kept),
 		CHILD_UNIT(refused_says_why_and_stops),
