@@ -6,6 +6,9 @@
  * and time does not order them. A ring that comes to segment n before segment n - 1 is over waits:
  * it has left its own fiber by then (or two rings could wait for each other). What was lost is
  * not waited for longer than WORDS_WAIT_MAX.
+ *
+ * A thread's name is in its THREAD word and the THREAD_NAME words behind it. After a lap it is what
+ * the slot says, if the game gave it: the kernel's name never takes the place of one of those.
  */
 #include "words.h"
 
@@ -13,6 +16,8 @@
 
 #include <errno.h>
 #include <string.h>
+
+#define NAME_BYTES (FPROF_THREAD_NAME_MAX * 3 + 1) /* of a thread's, made valid UTF-8 */
 
 /* The ring's current fiber segment ends: others may wait for that. */
 static void leave_fiber(struct ring *ring)
@@ -81,30 +86,59 @@ static int64_t begin_time(const struct live *s, uint64_t start_ticks, int64_t t)
 	return begin > t || begin < t - (INT64_C(1) << 50) ? t : begin;
 }
 
+/* What the slot says of the thread whose events follow; false: it is another's by now, or not at
+ * rest. name has NAME_BYTES. */
+static bool read_slot(const struct ring *ring, struct slot_owner *ret_owner, char *name)
+{
+	if (memory_slot_owner(&ring->lane->memory->view, ring->slot, ret_owner) < 0 ||
+	    (ring->serial != 0 && ret_owner->serial != ring->serial))
+		return false;
+	utf8_copy(name, NAME_BYTES, ret_owner->name, strlen(ret_owner->name));
+	return true;
+}
+
 int words_owner(struct live *s, struct ring *ring, int64_t t)
 {
-	char name[FPROF_THREAD_NAME_MAX * 3 + 1] = "";
+	char name[NAME_BYTES];
 	struct slot_owner owner;
 
-	if (memory_slot_owner(&ring->lane->memory->view, ring->slot, &owner) == 0 &&
-	    (owner.serial == ring->serial || ring->serial == 0)) {
-		utf8_copy(name, sizeof(name), owner.name, strlen(owner.name));
-		return adopt(s, ring, owner.tid, owner.serial, name,
-			     begin_time(s, owner.start_ticks, t), t);
+	if (!read_slot(ring, &owner, name))
+		return adopt(s, ring, 0, ring->serial, "", t, t);
+	return adopt(s, ring, owner.tid, owner.serial, name, begin_time(s, owner.start_ticks, t),
+		     t);
+}
+
+/* What words that were lost have said of the ring's thread: its name; who it is, where the slot was
+ * not at rest when that was asked. */
+static int take_slot(struct live *s, struct ring *ring)
+{
+	char name[NAME_BYTES];
+	struct slot_owner owner;
+	struct track *track = ring->own;
+
+	if (!read_slot(ring, &owner, name) || owner.tid == 0)
+		return 0;
+	if (track->tid == 0) {
+		track->tid = owner.tid;
+		track->begin = MIN(track->begin, begin_time(s, owner.start_ticks, track->begin));
+		if (!name[0])
+			return track_put_row(s, track);
+	} else if (!owner.named) {
+		return 0;
 	}
-	return adopt(s, ring, 0, ring->serial, name, t, t);
+	return track_rename(s, track, name);
 }
 
 int words_thread(struct live *s, struct ring *ring, const struct words_event *e)
 {
-	char name[FPROF_THREAD_NAME_MAX * 3 + 1];
+	char name[NAME_BYTES];
 	struct part *part;
 	int64_t t = e->t;
 	int r;
 
 	if (e->count < 3)
 		return WORDS_DISCARD + DISCARD_MALFORMED;
-	utf8_copy(name, sizeof(name), &e->words[3],
+	utf8_copy(name, NAME_BYTES, &e->words[3],
 		  strnlen((const char *)&e->words[3],
 			  MIN((size_t)(e->count - 3) * 8, (size_t)FPROF_THREAD_NAME_MAX)));
 	r = end_own(s, ring, t);
@@ -376,6 +410,8 @@ int words_header(struct live *s, struct ring *ring, const uint64_t *words, uint6
 		r = take_number(s, ring, words[3], pos, before);
 	if (r == 0 && lost)
 		r = take_owner(s, ring, words);
+	if (r == 0 && ring->own && (lost || ring->own->tid == 0))
+		r = take_slot(s, ring);
 	if (r < 0)
 		return r;
 	if (r == WORDS_WAIT) {

@@ -191,6 +191,7 @@ int memory_slot_owner(const struct memory_view *view, uint32_t slot, struct slot
 	ret_owner->populate_ns = copy.populate_ns;
 	memcpy(ret_owner->name, copy.name, sizeof(ret_owner->name));
 	ret_owner->name[sizeof(ret_owner->name) - 1] = '\0';
+	ret_owner->named = copy.named;
 	return 0;
 }
 

@@ -44,6 +44,7 @@ struct slot_owner {
 	uint32_t serial;
 	uint64_t start_ticks, begin_pos, populate_ns;
 	char name[FPROF_THREAD_NAME_MAX + 1]; /* NUL-terminated; not yet valid UTF-8 */
+	bool named;			      /* by the game */
 };
 int memory_slot_owner(const struct memory_view *view, uint32_t slot, struct slot_owner *ret_owner);
 uint64_t memory_slot_head(const struct memory_view *view, uint32_t slot); /* acquire */

@@ -164,10 +164,23 @@ static inline void fake_thread_begin(struct fake_thread *t, struct fake_memory *
 	s->serial = serial;
 	s->start_ticks = FAKE_START + time;
 	strcpy((char *)s->name, name);
+	s->named = 0;
 	words[1] = (uint32_t)tid | (uint64_t)serial << 32;
 	words[2] = FAKE_START + time;
 	memcpy(&words[3], name, strlen(name));
 	fake_ext(t, FPROF_EXT_THREAD, words, 3 + (unsigned)name_words, time);
+}
+
+/* The game names the slot's thread. */
+static inline void fake_thread_name(struct fake_thread *t, const char *name, uint64_t time)
+{
+	uint64_t words[2 + (FPROF_THREAD_NAME_MAX + 1) / 8] = {0};
+
+	words[1] = strlen(name);
+	memcpy(&words[2], name, strlen(name));
+	fake_ext(t, FPROF_EXT_THREAD_NAME, words, 2 + (unsigned)(strlen(name) + 7) / 8, time);
+	strcpy((char *)t->w.slot->name, name);
+	t->w.slot->named = 1;
 }
 
 static inline void fake_thread_end(struct fake_thread *t, uint64_t time)

@@ -350,11 +350,16 @@ static void names_of_threads(void)
 	view = own_view();
 	CHECK_EQUAL(memory_slot_owner(&view, 0, &owner), 0);
 	CHECK_TEXT(owner.name, "a name of more than fifteen bytes");
+	CHECK(owner.named);
 	thread_start(&thread, named, longest);
 	pthread_join(thread, NULL);
 	CHECK_EQUAL(memory_slot_owner(&view, 0, &owner), 0);
 	CHECK_EQUAL(strlen(owner.name), FPROF_THREAD_NAME_MAX);
 	CHECK_EQUAL(memory_refused(&view, FPROF_REFUSED_TRUNCATED), 1);
+	thread_start(&thread, one_zone, NULL); /* the slot's next owner has the kernel's name */
+	pthread_join(thread, NULL);
+	CHECK_EQUAL(memory_slot_owner(&view, 0, &owner), 0);
+	CHECK(!owner.named);
 }
 CHILD_TEST(names_of_threads)
 

@@ -169,6 +169,84 @@ static void a_lap_over_the_end_of_a_thread_ends_its_track(void **state)
 	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]);
 }
 
+/* Writes more than a ring holds. */
+static uint64_t lap(struct world *w, uint32_t thread, uint64_t t)
+{
+	int i;
+
+	for (i = 0; i < 1500; i++) {
+		fake_begin(&w->t[thread], w->a, t++);
+		fake_end(&w->t[thread], w->a, t++);
+	}
+	return t;
+}
+
+static void a_thread_whose_words_were_lapped_keeps_its_name(void **state)
+{
+	struct world *w = *state;
+	uint64_t t = 20;
+
+	fake_thread_name(&w->t[0], "worker", t++);
+	t = lap(w, 0, t); /* before anybody looked */
+	finish(w, t);
+	assert_string_equal(fake_ring(w->s, 0, 0)->own->name, "worker");
+	assert_int_equal(fake_ring(w->s, 0, 0)->own->tid, 100);
+	fake_thread_name(&w->t[0], "other work", t++);
+	t = lap(w, 0, t); /* with its track known */
+	finish(w, t);
+	assert_string_equal(fake_ring(w->s, 0, 0)->own->name, "other work");
+	assert_int_equal(fake_track(w->s->batch, "other work"), fake_ring(w->s, 0, 0)->own->id);
+	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]);
+}
+
+/* The hook's memory has the kernel's name for a thread, the game's has what the game calls it. */
+static void a_name_of_the_games_holds_over_one_of_the_kernels(void **state)
+{
+	struct world *w = *state;
+	struct fake_memory hook;
+	struct fake_thread same = {0};
+	uint64_t t = 20;
+
+	fake_memory_new(&hook, FPROF_RING_WORDS_MIN, FPROF_ORIGIN_HOOK);
+	assert_int_equal(live_add_memory(w->s, fake_memory_open(&hook)), 0);
+	fake_thread_begin(&same, &hook, 0, 100, 1, "kernel", 1);
+	fake_mark(&same, t++);
+	fake_thread_name(&w->t[0], "worker", t++);
+	t = lap(w, 0, t);
+	finish(w, t);
+	assert_ptr_equal(fake_ring(w->s, 0, 0)->own, fake_ring(w->s, 1, 0)->own);
+	assert_string_equal(fake_ring(w->s, 0, 0)->own->name, "worker");
+	while (fake_ring(w->s, 1, 0)->overwritten == 0) {
+		for (int i = 0; i < 1500; i++)
+			fake_mark(&same, t++);
+		finish(w, t);
+	}
+	assert_string_equal(fake_ring(w->s, 0, 0)->own->name, "worker");
+	fake_memory_deinit(&hook);
+}
+
+/* A thread that stops in the middle of writing its slot is known once it goes on. */
+static void an_owner_that_was_not_at_rest_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	uint64_t t = lap(w, 0, 20);
+
+	w->t[0].w.slot->seq++;
+	finish(w, t);
+	assert_int_equal(fake_ring(w->s, 0, 0)->own->tid, 0);
+	w->t[0].w.slot->seq++;
+	fake_begin(&w->t[0], w->b, t++);
+	for (int i = 0; i < 300; i++) { /* up to the next block */
+		fake_begin(&w->t[0], w->a, t++);
+		fake_end(&w->t[0], w->a, t++);
+	}
+	finish(w, t);
+	assert_int_equal(fake_ring(w->s, 0, 0)->own->tid, 100);
+	assert_string_equal(fake_ring(w->s, 0, 0)->own->name, "t0");
+	assert_int_equal(fake_track(w->s->batch, "t0"), fake_ring(w->s, 0, 0)->own->id);
+	fake_balance(fake_ring(w->s, 0, 0), &w->t[0]);
+}
+
 static void a_head_that_runs_backwards_ends_the_ring_only(void **state)
 {
 	struct world *w = *state;
@@ -892,6 +970,9 @@ int main(void)
 		TEST(laps_at_every_fill_are_counted_exactly),
 		TEST(a_lap_closes_what_was_open_as_truncated),
 		TEST(a_lap_over_the_end_of_a_thread_ends_its_track),
+		TEST(a_thread_whose_words_were_lapped_keeps_its_name),
+		TEST(a_name_of_the_games_holds_over_one_of_the_kernels),
+		TEST(an_owner_that_was_not_at_rest_is_asked_again),
 		TEST(a_head_that_runs_backwards_ends_the_ring_only),
 		TEST(names_have_a_bound),
 		TEST(unknown_markers_are_discarded_one_by_one),
