@@ -3,6 +3,7 @@
 #include "api_body.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 static void fail_parse(struct api_answer *a, int error, int line, int column)
@@ -52,6 +53,25 @@ void api_fail_member(struct api_answer *a, const char *member, const char *const
 					    allowed};
 
 	api_fail(a, &problem, "The body's %s is missing or not allowed", member);
+}
+
+bool api_body_session(const struct body *body, struct api_answer *a, char text[API_SESSION_TEXT])
+{
+	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
+	enum body_kind kind = body_kind(body, "session");
+	const char *said = body_text(body, "session");
+
+	if (kind == BODY_ABSENT) {
+		strcpy(text, "current");
+	} else if (kind == BODY_TEXT && strlen(said) < API_SESSION_TEXT) {
+		strcpy(text, said);
+	} else if (kind == BODY_INTEGER && body_integer(body, "session") > 0) {
+		snprintf(text, API_SESSION_TEXT, "%" PRId64, body_integer(body, "session"));
+	} else {
+		api_fail_member(a, "session", allowed);
+		return false;
+	}
+	return true;
 }
 
 void api_fail_not_live(struct api_answer *a, uint64_t session)

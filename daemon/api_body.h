@@ -16,6 +16,10 @@ static inline void api_body_release(struct body **body)
 }
 #define _cleanup_body_ __attribute__((cleanup(api_body_release)))
 
+/* The member session as the text that api_open_session_text takes: "current" where it is absent.
+ * False after filling the answer. */
+#define API_SESSION_TEXT 24
+bool api_body_session(const struct body *body, struct api_answer *a, char text[API_SESSION_TEXT]);
 /* 409: what has ended cannot be controlled. */
 void api_fail_not_live(struct api_answer *a, uint64_t session);
 /* 400 for a member of the body. */

@@ -3,9 +3,9 @@
  * Captures: saved, uploaded, listed, named, deleted, given out. A caller sees and makes its own;
  * who may see all makes them for whoever owns the session.
  */
-#include "api.h"
+#include "api_capture.h"
 
-#include "body.h"
+#include "api_body.h"
 #include "captures.h"
 #include "util.h"
 
@@ -15,56 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_BYTES_MAX 256
 #define NOTE_BYTES_MAX 65536
 
-static const char *const name_allowed[] = {"a text of 1 to 256 bytes", NULL};
 static const char *const note_allowed[] = {"a text of up to 65536 bytes", NULL};
 static const char *const number_allowed[] = {"a whole number, from 1", NULL};
-static const char *const session_allowed[] = {"current", "a session's number, from 1", NULL};
 static const char *const bool_allowed[] = {"true", "false", NULL};
-
-static void fail_member(struct api_answer *a, const char *member, const char *const *allowed)
-{
-	const struct api_problem problem = {400, "bad-parameter",
-					    "A parameter has a value that is not allowed", member,
-					    allowed};
-
-	api_fail(a, &problem, "The body's %s has a value that is not allowed", member);
-}
-
-/* Parses the body, which may have the known members. NULL, with the answer filled: it cannot be. */
-static struct body *parse_body(const struct api_request *q, const char *const *known,
-			       struct api_answer *a)
-{
-	static const struct api_problem malformed = {400, "bad-request", "The request is malformed",
-						     NULL, NULL};
-	struct api_problem foreign = {400, "unknown-parameter",
-				      "The body has a member that this path does not know", NULL,
-				      known};
-	struct body *body = NULL;
-	int line = 0, column = 0;
-	int rc = body_parse(q->body, q->body_bytes, &body, &line, &column);
-
-	if (rc < 0) {
-		api_fail(a, &malformed, "The body is no JSON object: line %d, column %d", line,
-			 column);
-		return NULL;
-	}
-	foreign.parameter = body_unknown(body, known);
-	if (foreign.parameter) {
-		api_fail(a, &foreign, "The body has a member %.64s", foreign.parameter);
-		body_free(body);
-		return NULL;
-	}
-	return body;
-}
-
-static void body_freep(struct body **body)
-{
-	body_free(*body);
-}
-#define _cleanup_body_ __attribute__((cleanup(body_freep)))
 
 /* Absent: 0. */
 static bool take_number(const struct body *body, const char *member, uint64_t *ret,
@@ -73,7 +28,7 @@ static bool take_number(const struct body *body, const char *member, uint64_t *r
 	enum body_kind kind = body_kind(body, member);
 
 	if (kind != BODY_ABSENT && (kind != BODY_INTEGER || body_integer(body, member) < 1)) {
-		fail_member(a, member, number_allowed);
+		api_fail_member(a, member, number_allowed);
 		return false;
 	}
 	*ret = (uint64_t)body_integer(body, member);
@@ -89,7 +44,7 @@ static bool take_text(const struct body *body, const char *member, size_t min, s
 	size_t bytes = text ? strlen(text) : 0;
 
 	if (kind != BODY_ABSENT && (kind != BODY_TEXT || bytes < min || bytes > max)) {
-		fail_member(a, member, min ? name_allowed : note_allowed);
+		api_fail_member(a, member, min ? api_capture_names : note_allowed);
 		return false;
 	}
 	*ret = text;
@@ -99,7 +54,7 @@ static bool take_text(const struct body *body, const char *member, size_t min, s
 static bool take_texts(const struct body *body, const char **ret_name, const char **ret_note,
 		       struct api_answer *a)
 {
-	return take_text(body, "name", 1, NAME_BYTES_MAX, ret_name, a) &&
+	return take_text(body, "name", 1, API_NAME_BYTES_MAX, ret_name, a) &&
 	       take_text(body, "note", 0, NOTE_BYTES_MAX, ret_note, a);
 }
 
@@ -134,34 +89,6 @@ static void json_capture(struct json *j, const struct capture *c)
 	json_object_end(j);
 }
 
-static void fail(struct api_answer *a, int error)
-{
-	static const struct api_problem full = {
-		507, "captures-full", "Captures take all the space that they may", NULL, NULL};
-	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
-						 NULL};
-	static const struct api_problem missing = {404, "not-found", "There is no such thing", NULL,
-						   NULL};
-	static const struct api_problem broken = {503, "state-unavailable",
-						  "The state directory cannot be used", NULL, NULL};
-
-	switch (error) {
-	case -EDQUOT:
-		api_fail(a, &full,
-			 "All captures together may take captures_mib of the configuration: "
-			 "delete some, or allow more");
-		break;
-	case -ENOSPC:
-		api_fail(a, &space, "The state directory has no space left: nothing was kept");
-		break;
-	case -ENOENT:
-		api_fail(a, &missing, "There is no such session, capture or range of frames");
-		break;
-	default:
-		api_fail(a, &broken, "Nothing was changed: %s", strerror(-error));
-	}
-}
-
 /* Finds the capture that the path names. False, with the answer filled: there is none. */
 static bool find(const struct api *api, const struct api_request *q, struct api_answer *a,
 		 struct capture *ret_capture)
@@ -177,7 +104,7 @@ static bool find(const struct api *api, const struct api_request *q, struct api_
 	if (rc == -ENOENT)
 		api_fail_history(a, rc, "capture");
 	else if (rc < 0)
-		fail(a, rc);
+		api_fail_capture(a, rc);
 	return rc == 0;
 }
 
@@ -187,7 +114,7 @@ static void answer_made(const struct api *api, uint64_t session, struct api_answ
 	int rc = captures_find(api->context->captures, session, HISTORY_ANY_UID, &c);
 
 	if (rc < 0) {
-		fail(a, rc);
+		api_fail_capture(a, rc);
 		return;
 	}
 	json_capture(&a->body, &c);
@@ -203,7 +130,7 @@ void api_captures(const struct api *api, const struct api_request *q, struct api
 	int rc = captures_list(api->context->captures, q->uid, &list);
 
 	if (rc < 0) {
-		fail(a, rc);
+		api_fail_capture(a, rc);
 		return;
 	}
 	json_object_begin(j);
@@ -248,7 +175,7 @@ static bool take_wanted(const struct body *body, struct wanted *ret, struct api_
 	enum body_kind tail = body_kind(body, "tail");
 
 	if (tail != BODY_ABSENT && tail != BODY_BOOL) {
-		fail_member(a, "tail", bool_allowed);
+		api_fail_member(a, "tail", bool_allowed);
 		return false;
 	}
 	ret->tail = body_bool(body, "tail");
@@ -256,11 +183,11 @@ static bool take_wanted(const struct body *body, struct wanted *ret, struct api_
 	    !take_number(body, "last", &ret->last, a))
 		return false;
 	if (ret->last && (ret->from || ret->to)) {
-		fail_member(a, "last", one_of);
+		api_fail_member(a, "last", one_of);
 		return false;
 	}
 	if (ret->to && ret->to < ret->from) {
-		fail_member(a, "to", rising);
+		api_fail_member(a, "to", rising);
 		return false;
 	}
 	return true;
@@ -284,34 +211,23 @@ static void choose_range(const struct wanted *w, const struct history_session *s
 }
 
 /* The session's text: "current", "17", of `session` or `spike`, which one *ret_member says. */
-static bool take_session(const struct body *body, char text[24], const char **ret_member,
-			 struct api_answer *a)
+static bool take_session(const struct body *body, char text[API_SESSION_TEXT],
+			 const char **ret_member, struct api_answer *a)
 {
 	static const char *const either[] = {"session", "spike", NULL};
-	bool spike = body_kind(body, "spike") != BODY_ABSENT;
-	enum body_kind kind = body_kind(body, "session");
 	uint64_t id = 0;
 
-	if (spike && kind != BODY_ABSENT) {
-		fail_member(a, "spike", either);
+	*ret_member = "session";
+	if (body_kind(body, "spike") == BODY_ABSENT)
+		return api_body_session(body, a, text);
+	*ret_member = "spike";
+	if (body_kind(body, "session") != BODY_ABSENT) {
+		api_fail_member(a, "spike", either);
 		return false;
 	}
-	*ret_member = spike ? "spike" : "session";
-	if (kind == BODY_TEXT && strlen(body_text(body, "session")) < 24) {
-		snprintf(text, 24, "%s", body_text(body, "session"));
-		return true;
-	}
-	if (kind == BODY_ABSENT && !spike) {
-		snprintf(text, 24, "current");
-		return true;
-	}
-	if (!spike && (kind != BODY_INTEGER || body_integer(body, "session") < 1)) {
-		fail_member(a, "session", session_allowed);
+	if (!take_number(body, "spike", &id, a))
 		return false;
-	}
-	if (!take_number(body, *ret_member, &id, a))
-		return false;
-	snprintf(text, 24, "%" PRIu64, id);
+	snprintf(text, API_SESSION_TEXT, "%" PRIu64, id);
 	return true;
 }
 
@@ -323,14 +239,14 @@ static bool prepare(const struct api *api, const struct api_request *q, const st
 	_cleanup_reader_ struct api_reader reader = {0};
 	struct wanted wanted;
 	const char *member;
-	char text[24];
+	char text[API_SESSION_TEXT];
 
 	if (!take_texts(body, &order->name, &order->note, a) || !take_wanted(body, &wanted, a) ||
 	    !take_session(body, text, &member, a) ||
 	    !api_open_session_text(api, q, text, member, a, &reader, &s))
 		return false;
 	if (!strcmp(member, "spike") && s.capture_kind != CAPTURE_SPIKE) {
-		fail_member(a, member, spikes);
+		api_fail_member(a, member, spikes);
 		return false;
 	}
 	order->session = s.row.id;
@@ -342,16 +258,16 @@ void api_capture_save(const struct api *api, const struct api_request *q, struct
 {
 	static const char *const known[] = {"session", "spike", "from", "to", "last",
 					    "tail",    "name",	"note", NULL};
-	_cleanup_body_ struct body *body = parse_body(q, known, a);
+	_cleanup_body_ struct body *body = NULL;
 	struct capture_order order = {.kind = CAPTURE_SAVED};
 	uint64_t session;
 	int rc;
 
-	if (!body || !prepare(api, q, body, &order, a))
+	if (!api_body(q, a, known, &body) || !prepare(api, q, body, &order, a))
 		return;
 	rc = captures_save(api->context->captures, &order, q->uid, &session);
 	if (rc < 0)
-		fail(a, rc);
+		api_fail_capture(a, rc);
 	else
 		answer_made(api, session, a);
 }
@@ -360,25 +276,23 @@ void api_capture_upload(const struct api *api, const struct api_request *q, stru
 {
 	static const struct api_problem refused = {422, "capture-refused", "The file is no capture",
 						   NULL, NULL};
-	const char *name = route_value(&q->route, "name");
-	uint32_t uid = q->uid == HISTORY_ANY_UID ? (uint32_t)geteuid() : q->uid;
+	const char *name;
 	uint64_t session;
 	char why[256] = "";
 	int rc;
 
-	if (name && (!name[0] || strlen(name) > NAME_BYTES_MAX)) {
-		api_fail_parameter(a, "name", name, name_allowed);
+	if (!api_capture_name(q, a, &name))
 		return;
-	}
 	if (q->upload_fd < 0) {
 		api_fail(a, &refused, "The file was refused: it is empty");
 		return;
 	}
-	rc = captures_upload(api->context->captures, q->upload_fd, name, uid, &session, why);
+	rc = captures_upload(api->context->captures, q->upload_fd, name, api_capture_owner(q),
+			     &session, why);
 	if (rc == -EBADMSG || rc == -ENOTSUP || rc == -EFBIG)
 		api_fail(a, &refused, "The file was refused: %s", why);
 	else if (rc < 0)
-		fail(a, rc);
+		api_fail_capture(a, rc);
 	else
 		answer_made(api, session, a);
 }
@@ -391,14 +305,12 @@ void api_capture_edit(const struct api *api, const struct api_request *q, struct
 	const char *name, *note;
 	int rc;
 
-	if (!find(api, q, a, &c))
-		return;
-	body = parse_body(q, known, a);
-	if (!body || !take_texts(body, &name, &note, a))
+	if (!find(api, q, a, &c) || !api_body(q, a, known, &body) ||
+	    !take_texts(body, &name, &note, a))
 		return;
 	rc = captures_edit(api->context->captures, c.session, name, note);
 	if (rc < 0) {
-		fail(a, rc);
+		api_fail_capture(a, rc);
 		return;
 	}
 	answer_made(api, c.session, a);
@@ -415,30 +327,12 @@ void api_capture_delete(const struct api *api, const struct api_request *q, stru
 		return;
 	rc = captures_delete(api->context->captures, c.session);
 	if (rc < 0) {
-		fail(a, rc);
+		api_fail_capture(a, rc);
 		return;
 	}
 	json_object_begin(&a->body);
 	json_member_uint(&a->body, "deleted", c.session);
 	json_object_end(&a->body);
-}
-
-/* NAME.fprof, whole characters of it. */
-static void name_file(struct api_answer *a, const char *name)
-{
-	const size_t room = sizeof(a->filename) - sizeof(".fprof");
-	size_t at = 0, n;
-
-	while (name[at]) {
-		n = json_utf8_bytes((const unsigned char *)name + at, strlen(name + at));
-		if (n == 0 || at + n > room)
-			break;
-		memcpy(a->filename + at, name + at, n);
-		if (name[at] == '/' || (unsigned char)name[at] < 0x20)
-			a->filename[at] = '_';
-		at += n;
-	}
-	memcpy(a->filename + at, ".fprof", sizeof(".fprof"));
 }
 
 void api_capture_file(const struct api *api, const struct api_request *q, struct api_answer *a)
@@ -450,10 +344,10 @@ void api_capture_file(const struct api *api, const struct api_request *q, struct
 		return;
 	fd = captures_open_file(api->context->captures, &c);
 	if (fd < 0) {
-		fail(a, fd == -ENOENT ? -EIO : fd);
+		api_fail_capture(a, fd == -ENOENT ? -EIO : fd);
 		return;
 	}
 	a->fd = fd;
 	a->type = "application/vnd.sqlite3";
-	name_file(a, c.name);
+	api_name_file(a, c.name, ".fprof");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A range of a session as a file for other tools: written to a temporary file, then sent. */
-#include "api_range.h"
+#include "api_capture.h"
 
+#include "api_range.h"
 #include "captures.h"
 #include "export.h"
 #include "util.h"
@@ -33,11 +34,8 @@ static int find_spikes(const struct api *api, const struct api_request *q, uint6
 
 static void fail(struct api_answer *a, int error)
 {
-	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
-						 NULL};
-
 	if (error == -ENOSPC || error == -EDQUOT || error == -EFBIG)
-		api_fail(a, &space, "The state directory has no space left for the export");
+		api_fail_capture(a, -ENOSPC);
 	else
 		api_fail_range(a, error);
 }
@@ -48,6 +46,7 @@ static void write_export(const struct api *api, const struct api_request *q,
 	__attribute__((cleanup(captures_vec_free))) captures_vec spikes = {0};
 	_cleanup_close_ int fd = api_temporary(api);
 	struct export_report report = {0};
+	char ending[64];
 	int rc = fd < 0 ? fd : find_spikes(api, q, r->range.session, &spikes);
 
 	if (rc == 0) {
@@ -67,10 +66,9 @@ static void write_export(const struct api *api, const struct api_request *q,
 	a->status = 200;
 	a->type = export_media_type(format);
 	snprintf(a->lost, sizeof(a->lost), "%s", report.lost);
-	snprintf(a->filename, sizeof(a->filename), "%.64s-%llu-%llu.%s",
-		 r->range.row.name ? r->range.row.name : "session",
-		 (unsigned long long)r->range.first, (unsigned long long)r->range.last,
-		 export_extension(format));
+	snprintf(ending, sizeof(ending), "-%llu-%llu.%s", (unsigned long long)r->range.first,
+		 (unsigned long long)r->range.last, export_extension(format));
+	api_name_file(a, r->range.row.name ? r->range.row.name : "session", ending);
 }
 
 void api_export(const struct api *api, const struct api_request *q, struct api_answer *a)

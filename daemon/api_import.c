@@ -3,8 +3,9 @@
  * Files of other tools, uploaded: each becomes a capture. The answer says what was repaired or
  * refused on the way, and where the first of it stands.
  */
-#include "api.h"
+#include "api_capture.h"
 
+#include "api_range.h"
 #include "captures.h"
 #include "import.h"
 #include "util.h"
@@ -12,48 +13,22 @@
 #include <errno.h>
 #include <string.h>
 
-#define NAME_BYTES_MAX 256
-
 static void result_deinit(struct import_result *result)
 {
 	capture_deinit(&result->capture);
 }
 
-static bool parse_format(const struct api_request *q, struct api_answer *a,
-			 enum import_format *ret_format)
-{
-	static const char *const allowed[] = {"auto", "chrome", "vprof", NULL};
-	const char *value = route_value(&q->route, "format");
-	unsigned i;
-
-	*ret_format = IMPORT_AUTO;
-	for (i = 0; value && i < IMPORT_FORMATS; i++) {
-		if (strcmp(value, import_format_names[i]) != 0)
-			continue;
-		*ret_format = (enum import_format)i;
-		return true;
-	}
-	if (value)
-		api_fail_parameter(a, "format", value, allowed);
-	return !value;
-}
-
 static bool parse_order(const struct api_request *q, struct api_answer *a,
 			struct import_order *order)
 {
-	static const char *const names[] = {"a text of 1 to 256 bytes", NULL};
 	static const char *const allowed[] = {"auto", "zone:NAME", "instant:NAME", NULL};
 	const char *frames = route_value(&q->route, "frames");
 
 	order->fd = q->upload_fd;
-	order->name = route_value(&q->route, "name");
 	order->frames = frames;
-	/* who may see all makes them the daemon's */
-	order->uid = api_sees_all(q) ? (uint32_t)geteuid() : q->uid;
-	if (order->name && (!order->name[0] || strlen(order->name) > NAME_BYTES_MAX)) {
-		api_fail_parameter(a, "name", order->name, names);
+	order->uid = api_capture_owner(q);
+	if (!api_capture_name(q, a, &order->name))
 		return false;
-	}
 	if (frames && strcmp(frames, "auto") != 0 && strncmp(frames, "zone:", 5) != 0 &&
 	    strncmp(frames, "instant:", 8) != 0) {
 		api_fail_parameter(a, "frames", frames, allowed);
@@ -66,25 +41,13 @@ static void fail(struct api_answer *a, int error, const char *why)
 {
 	static const struct api_problem refused = {422, "import-refused",
 						   "The file cannot be imported", NULL, NULL};
-	static const struct api_problem full = {
-		507, "captures-full", "Captures take all the space that they may", NULL, NULL};
-	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
-						 NULL};
-	static const struct api_problem broken = {503, "state-unavailable",
-						  "The state directory cannot be used", NULL, NULL};
 
 	if (*why)
 		api_fail(a, &refused, "The file was refused: %s", why);
 	else if (error == -EBADMSG || error == -EFBIG || error == -ENOTSUP)
 		api_fail(a, &refused, "The file was refused: it is not of this format");
-	else if (error == -EDQUOT)
-		api_fail(a, &full,
-			 "All captures together may take captures_mib of the configuration: "
-			 "delete some, or allow more");
-	else if (error == -ENOSPC)
-		api_fail(a, &space, "The state directory has no space left: nothing was kept");
 	else
-		api_fail(a, &broken, "Nothing was imported: %s", strerror(-error));
+		api_fail_capture(a, error);
 }
 
 static void json_counts(struct json *j, const char *key, const struct import_count *counts)
@@ -127,13 +90,13 @@ void api_import(const struct api *api, const struct api_request *q, struct api_a
 {
 	__attribute__((cleanup(result_deinit))) struct import_result result = {0};
 	struct import_order order = {0};
-	enum import_format format;
+	int format = api_parse_choice(q, a, "format", import_format_names, IMPORT_AUTO), rc;
 	uint64_t session;
-	int rc;
 
-	if (!parse_format(q, a, &format) || !parse_order(q, a, &order))
+	if (format < 0 || !parse_order(q, a, &order))
 		return;
-	rc = import_run(api->context->captures, format, &order, &result, &session);
+	rc = import_run(api->context->captures, (enum import_format)format, &order, &result,
+			&session);
 	if (rc < 0) {
 		fail(a, rc, result.why);
 		return;

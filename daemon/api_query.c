@@ -129,8 +129,7 @@ static bool take_capture(const struct api *api, const struct api_request *q, str
 		api_fail_history(a, rc, "capture");
 		return false;
 	}
-	snprintf(x->path, sizeof(x->path), "%s/%s", captures_directory(api->context->captures),
-		 capture.file);
+	captures_path(api->context->captures, capture.file, x->path, sizeof(x->path));
 	capture_deinit(&capture);
 	x->query.path = x->path;
 	x->query.uid = HISTORY_ANY_UID;

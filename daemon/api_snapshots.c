@@ -1,44 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking a snapshot. It is a capture from then on: listed, renamed and deleted as one. */
-#include "api.h"
+#include "api_capture.h"
 
 #include "api_body.h"
 #include "snapshots.h"
 #include "util.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What the body asks for. */
 struct snapshot_order {
 	const char *name;
-	char session[24];
+	char session[API_SESSION_TEXT];
 	double seconds;
 	uint64_t from, to; /* 0: by seconds */
 };
-
-static bool parse_session(const struct body *body, struct api_answer *a,
-			  struct snapshot_order *order)
-{
-	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
-	enum body_kind kind = body_kind(body, "session");
-	const char *text = body_text(body, "session");
-
-	if (kind == BODY_ABSENT) {
-		strcpy(order->session, "current");
-	} else if (kind == BODY_TEXT && strlen(text) < sizeof(order->session)) {
-		strcpy(order->session, text);
-	} else if (kind == BODY_INTEGER && body_integer(body, "session") > 0) {
-		snprintf(order->session, sizeof(order->session), "%" PRId64,
-			 body_integer(body, "session"));
-	} else {
-		api_fail_member(a, "session", allowed);
-		return false;
-	}
-	return true;
-}
 
 static bool parse_seconds(const struct body *body, struct api_answer *a,
 			  struct snapshot_order *order)
@@ -87,23 +64,8 @@ static bool parse(const struct body *body, struct api_answer *a, struct snapshot
 		api_fail_member(a, "name", allowed);
 		return false;
 	}
-	return parse_session(body, a, order) && parse_frames(body, a, order) &&
+	return api_body_session(body, a, order->session) && parse_frames(body, a, order) &&
 	       parse_seconds(body, a, order);
-}
-
-static void fail_save(struct api_answer *a, int error)
-{
-	static const struct api_problem full = {
-		507, "captures-full", "Captures take all the space that they may", NULL, NULL};
-	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
-						 NULL};
-
-	if (error == -EDQUOT)
-		api_fail(a, &full, "Delete captures, or raise captures_mib");
-	else if (error == -ENOSPC)
-		api_fail(a, &space, "The state directory's file system is full");
-	else
-		api_fail_history(a, error, "frames");
 }
 
 static void answer_saved(const struct api *api, struct api_answer *a, uint64_t id)
@@ -143,7 +105,7 @@ static void take(const struct api *api, const struct api_request *q, struct api_
 		r = snapshot_save(api->context->captures, order->name, s.row.id, order->from,
 				  order->to, q->uid, &id);
 	if (r < 0)
-		fail_save(a, r);
+		api_fail_capture(a, r);
 	else
 		answer_saved(api, a, id);
 }

@@ -92,6 +92,8 @@ int captures_adopt(struct captures *captures, const struct capture *capture, con
 /* Makes the directory, so that files can be made in it. */
 int captures_prepare(struct captures *captures);
 const char *captures_directory(const struct captures *captures);
+/* The path of a capture's file. */
+void captures_path(const struct captures *captures, const char *file, char *path, size_t size);
 uint64_t captures_next_id(struct captures *captures);
 
 /*

@@ -44,8 +44,6 @@ struct captures {
 	VEC(struct captures_verified) verified;
 };
 
-/* The path of a capture's file. */
-void captures_path(const struct captures *captures, const char *file, char *path, size_t size);
 /* Is there room for bytes more? 0, -EDQUOT, -errno. */
 int captures_check_room(struct captures *captures, uint64_t bytes);
 /* Lists a file that is in its place: room, row. -EDQUOT, -errno: it is not listed, and the file is

@@ -24,7 +24,7 @@
 #define MARKERS_MAX    (1u << 20)
 #define NAME_BYTES_MAX (64u * 1024u * 1024u) /* of all markers */
 
-const char *const import_format_names[IMPORT_FORMATS] = {"auto", "chrome", "vprof"};
+const char *const import_format_names[IMPORT_FORMATS + 1] = {"auto", "chrome", "vprof"};
 
 struct import_writer {
 	struct capture_file *file;

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum import_format { IMPORT_AUTO, IMPORT_CHROME, IMPORT_VPROF, IMPORT_FORMATS };
-extern const char *const import_format_names[IMPORT_FORMATS];
+extern const char *const import_format_names[IMPORT_FORMATS + 1]; /* NULL-terminated */
 
 /* What was repaired or refused, by name, and the first offender. */
 #define IMPORT_COUNTS_MAX 32

@@ -230,6 +230,17 @@ test('what holds no event is refused, with the byte and what was expected', asyn
 	assert.ok(!captures.some((one) => one.kind === 'imported' && one.name === ''));
 });
 
+test('a file to be saved has whole characters in its name, and no slash', async () => {
+	const name = `a/b${'é'.repeat(90)}`;
+	const made = await world.request('POST', `/api/v1/import?name=${encodeURIComponent(name)}`,
+		{ body: '[{"ph":"X","ts":1,"dur":1,"name":"z"}]' });
+	const id = JSON.parse(made.text).session;
+	const saved = [(await world.get(`/api/v1/sessions/${id}/export`)).headers, (await world.get(`/api/v1/captures/${id}/file`)).headers]
+		.map((headers) => decodeURIComponent(/filename\*=UTF-8''([^;]*)/.exec(headers['content-disposition'])[1]));
+	assert.match(saved[0], /^a_bé{50,60}-1-1\.trace\.json$/);
+	assert.match(saved[1], /^a_bé{50,60}\.fprof$/);
+});
+
 test('wrong parameters are refused by name with what is allowed', async () => {
 	const cases = [
 		['GET', `/api/v1/sessions/${session.id}/export?format=pdf`, 'format', 'speedscope'],

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Names, owners and failures of captures are said with the same words everywhere. */
+#include "api_capture.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const api_capture_names[] = {"a text of 1 to 256 bytes", NULL};
+
+void api_fail_capture(struct api_answer *a, int error)
+{
+	static const struct api_problem full = {
+		507, "captures-full", "Captures take all the space that they may", NULL, NULL};
+	static const struct api_problem space = {507, "no-space", "There is no space left", NULL,
+						 NULL};
+	static const struct api_problem missing = {404, "not-found", "There is no such thing", NULL,
+						   NULL};
+	static const struct api_problem broken = {503, "state-unavailable",
+						  "The state directory cannot be used", NULL, NULL};
+
+	switch (error) {
+	case -EDQUOT:
+		api_fail(a, &full,
+			 "All captures together may take captures_mib of the configuration: "
+			 "delete some, or allow more");
+		break;
+	case -ENOSPC:
+		api_fail(a, &space, "The state directory has no space left: nothing was kept");
+		break;
+	case -ENOENT:
+		api_fail(a, &missing, "There is no such session, capture or range of frames");
+		break;
+	default:
+		api_fail(a, &broken, "Nothing was changed: %s", strerror(-error));
+	}
+}
+
+bool api_capture_name(const struct api_request *q, struct api_answer *a, const char **ret_name)
+{
+	const char *name = route_value(&q->route, "name");
+
+	*ret_name = name;
+	if (!name || (name[0] && strlen(name) <= API_NAME_BYTES_MAX))
+		return true;
+	api_fail_parameter(a, "name", name, api_capture_names);
+	return false;
+}
+
+uint32_t api_capture_owner(const struct api_request *q)
+{
+	return api_sees_all(q) ? (uint32_t)geteuid() : q->uid;
+}
+
+void api_name_file(struct api_answer *a, const char *name, const char *ending)
+{
+	const size_t ending_bytes = MIN(strlen(ending), sizeof(a->filename) - 1);
+	const size_t room = sizeof(a->filename) - 1 - ending_bytes;
+	size_t at = 0, n;
+
+	while (name[at]) {
+		n = json_utf8_bytes((const unsigned char *)name + at, strlen(name + at));
+		if (n == 0 || at + n > room)
+			break;
+		memcpy(a->filename + at, name + at, n);
+		if (name[at] == '/' || (unsigned char)name[at] < 0x20)
+			a->filename[at] = '_';
+		at += n;
+	}
+	memcpy(a->filename + at, ending, ending_bytes);
+	a->filename[at + ending_bytes] = '\0';
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is the same wherever captures are made: saved, uploaded, imported, exported, taken as
+ * snapshots.
+ */
+#ifndef FPROF_DAEMON_API_CAPTURE_H
+#define FPROF_DAEMON_API_CAPTURE_H
+
+#include "api.h"
+
+#define API_NAME_BYTES_MAX 256
+
+/* What a name may be, for api_fail_*. */
+extern const char *const api_capture_names[];
+
+/* For a negative errno of captures.h: 404, 507 captures-full and no-space, 503. */
+void api_fail_capture(struct api_answer *a, int error);
+/* The parameter name, NULL where it is not given. False after filling the answer. */
+bool api_capture_name(const struct api_request *q, struct api_answer *a, const char **ret_name);
+/* Whose a file that comes in becomes: the caller's, the daemon's if the caller may see all. */
+uint32_t api_capture_owner(const struct api_request *q);
+/* What a browser saves the answer as: whole characters of name, as many as there is room for,
+ * without what no path can have, and the ending. */
+void api_name_file(struct api_answer *a, const char *name, const char *ending);
+
+#endif
