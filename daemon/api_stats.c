@@ -44,6 +44,7 @@ struct stats_request {
 	double bounds_ms[BOUNDS_MAX], bounds[BOUNDS_MAX]; /* of times; of counters */
 	size_t bound_ms_count, bound_count;
 	unsigned flags; /* enum counted_flags */
+	bool values;	/* those of each frame, too */
 };
 
 static void request_deinit(struct stats_request *s)
@@ -146,10 +147,13 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 			  struct stats_request *s)
 {
 	static const char *const counts[] = {"counted", "all", NULL};
+	static const char *const values[] = {"no", "yes", NULL};
 	int count = api_parse_choice(q, a, "frames", counts, 0);
+	int each = count < 0 ? -1 : api_parse_choice(q, a, "values", values, 0);
 
 	s->flags = count == 1 ? COUNTED_ALL : 0;
-	if (count < 0 || !parse_metrics(q, a, s) ||
+	s->values = each == 1;
+	if (each < 0 || !parse_metrics(q, a, s) ||
 	    !parse_over(q, a, "over_ms", s->bounds_ms, &s->bound_ms_count) ||
 	    !parse_over(q, a, "over", s->bounds, &s->bound_count))
 		return false;
@@ -397,6 +401,22 @@ static void json_over(struct json *j, const struct metric *m, const struct stats
 	json_array_end(j);
 }
 
+/* A pair for each frame that has a value: its number and the value. */
+static void json_values(struct json *j, const struct metric *m)
+{
+	size_t i;
+
+	json_key(j, "values");
+	json_array_begin(j);
+	for (i = 0; i < m->samples.count; i++) {
+		json_array_begin(j);
+		json_uint(j, m->samples.at[i].frame);
+		json_double(j, m->samples.at[i].value);
+		json_array_end(j);
+	}
+	json_array_end(j);
+}
+
 static void json_metric(struct json *j, const struct metric *m, const struct stats_request *q,
 			const struct frame_stats *s)
 {
@@ -422,6 +442,8 @@ static void json_metric(struct json *j, const struct metric *m, const struct sta
 	if (is_time(m))
 		json_low(j, s);
 	json_over(j, m, q);
+	if (q->values)
+		json_values(j, m);
 	json_reasons(j, m, s);
 	json_object_end(j);
 }

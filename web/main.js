@@ -12,6 +12,7 @@ import { Model } from './model.js';
 import { Panels } from './panels.js';
 import { HOLDERS, watchPalette } from './palette.js';
 import { Strip } from './strip.js';
+import { TablesPanel } from './tables.js';
 import { Timeline } from './timeline.js';
 import { TopBar } from './topbar.js';
 import { TABS } from './view.js';
@@ -41,6 +42,7 @@ const frameLists = new FrameLists(model);
 
 const panels = new Panels(byId('tabs', HTMLElement), {
 	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
+	tables: (at, draw) => new TablesPanel(at, model, draw),
 	diagnostics: () => new Diagnostics(model),
 }, model, invalidate);
 

@@ -15,7 +15,13 @@ import { count } from './format.js';
  * @property {boolean} [number] aligned right, sorted largest first
  * @property {(row: R) => number} [indent] steps of nesting
  * @property {(row: R) => void} [open] the cell is a button that does this
+ * @property {(row: R) => number} [bar] the share of the table's one scale, 0 to 1, drawn behind the text
+ * @property {(row: R) => Node} [node] what the cell holds instead of the text
+ * @property {string} [key] how the order by this column is asked for, in a table whose rows come ordered
+ * @property {string} [hint] what the column means
  */
+
+/** @typedef {{key: string, down: boolean}} Order */
 
 const MORE = 500;
 
@@ -23,7 +29,8 @@ const MORE = 500;
 export class Table {
 	/**
 	 * @param {HTMLElement} at where it is put
-	 * @param {{caption: string, columns: Column<R>[], filter?: boolean, empty?: string, limit?: number}} options
+	 * @param {{caption: string, columns: Column<R>[], filter?: boolean, empty?: string, limit?: number,
+	 *   reorder?: (order: Order) => void}} options reorder: the rows come ordered; called when another order is wanted
 	 */
 	constructor(at, options) {
 		this.options = options;
@@ -32,6 +39,8 @@ export class Table {
 		this.rows = [];
 		/** @type {{column: number, down: boolean}|null} */
 		this.sort = null;
+		/** @type {Order|null} how the rows that came are ordered */
+		this.order = null;
 		this.needle = '';
 		this.head = element('tr');
 		this.body = element('tbody');
@@ -62,15 +71,23 @@ export class Table {
 
 	buildHead() {
 		this.options.columns.forEach((column, index) => {
-			const button = element('button', { type: 'button' }, column.label);
-			button.addEventListener('click', () => this.sortBy(index));
+			const fixed = this.options.reorder && !column.key;
+			const button = fixed ? element('span', {}, column.label) : element('button', { type: 'button' }, column.label);
+			button.title = column.hint ?? '';
+			if (!fixed)
+				button.addEventListener('click', () => this.sortBy(index));
 			this.head.append(element('th', { scope: 'col', ...(column.number ? { class: 'number' } : {}) }, button));
 		});
 	}
 
 	/** @param {number} index */
 	sortBy(index) {
-		const first = Boolean(this.options.columns[index].number);
+		const { number, key } = this.options.columns[index];
+		const first = Boolean(number);
+		if (this.options.reorder && key) {
+			this.options.reorder({ key, down: this.order?.key === key ? !this.order.down : first });
+			return;
+		}
 		if (this.sort?.column !== index)
 			this.sort = { column: index, down: first };
 		else
@@ -78,9 +95,19 @@ export class Table {
 		this.draw();
 	}
 
-	/** @param {R[]} rows */
-	show(rows) {
+	/** @param {R[]} rows @param {Order|null} [order] how they are ordered */
+	show(rows, order = null) {
 		this.rows = rows;
+		this.order = order;
+		this.draw();
+	}
+
+	/** Other columns. @param {Column<R>[]} columns */
+	setColumns(columns) {
+		this.options.columns = columns;
+		this.sort = null;
+		this.head.replaceChildren();
+		this.buildHead();
 		this.draw();
 	}
 
@@ -96,8 +123,10 @@ export class Table {
 		if (!rows.length)
 			this.body.append(this.buildEmpty());
 		[...this.head.children].forEach((head, index) => {
-			const on = this.sort?.column === index;
-			head.setAttribute('aria-sort', !on ? 'none' : this.sort?.down ? 'descending' : 'ascending');
+			const down = this.order ? this.order.key === this.options.columns[index].key && this.order.down
+				: this.sort?.column === index && this.sort.down;
+			const on = this.order ? this.order.key === this.options.columns[index].key : this.sort?.column === index;
+			head.setAttribute('aria-sort', !on ? 'none' : down ? 'descending' : 'ascending');
 		});
 		const hidden = this.rows.length !== rows.length;
 		setText(this.note, shown.length < rows.length || hidden
@@ -139,7 +168,11 @@ export class Table {
 			const steps = Math.min(12, column.indent?.(row) ?? 0);
 			if (steps)
 				cell.classList.add(`in-${steps}`);
-			cell.append(this.cellContent(column, row));
+			if (column.bar) {
+				cell.classList.add('bar-cell');
+				cell.style.setProperty('--share', String(Math.min(1, Math.max(0, column.bar(row)))));
+			}
+			cell.append(column.node ? column.node(row) : this.cellContent(column, row));
 			made.append(cell);
 		}
 		return made;

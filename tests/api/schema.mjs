@@ -77,6 +77,14 @@ const KEYWORDS = {
 		for (const [index, item] of TYPES.array(value) ? value.entries() : [])
 			check(schema, item, `${at}[${index}]`, errors);
 	},
+	minItems: (least, value, at, errors) => {
+		if (TYPES.array(value) && value.length < least)
+			errors.push(`${at}: ${value.length} items, fewer than ${least}`);
+	},
+	maxItems: (most, value, at, errors) => {
+		if (TYPES.array(value) && value.length > most)
+			errors.push(`${at}: ${value.length} items, more than ${most}`);
+	},
 	description: () => {},
 	default: () => {},
 };

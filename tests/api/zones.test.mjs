@@ -250,6 +250,10 @@ test('statistics are those of the frames', async () => {
 	assert.equal(gpu.worst_ns, Math.max(...frames.map((frame) => frame.gpu_ns)));
 	const totals = grouped((await naive(first + 1, last)).filter((call) => call.name === 'work'), (call) => call.frame);
 	assert.equal(work.worst_ns, Math.max(...[...totals.values()].map((calls) => sum(calls, (call) => call.duration_ns))));
+	assert.equal(wall.values, undefined);
+	const each = await good(STATS, `from=${first + 1}&to=${last}&metric=wall&metric=zone:work&values=yes`);
+	assert.deepEqual(each.metrics[0].values, frames.map((frame) => [frame.frame, frame.wall_ns]));
+	assert.deepEqual(each.metrics[1].values, frames.map(({ frame }) => [frame, sum(totals.get(frame) ?? [], (call) => call.duration_ns)]));
 });
 
 test('too few frames are null with the reason', async () => {
@@ -271,7 +275,7 @@ test('bad parameters name themselves', async () => {
 		['zones?last=3&from=2', 400, 'last'], ['zones?thread=nobody', 404, 'thread'],
 		['zones?view=callers&name=nobody', 404, 'name'], ['stats?metric=zone:', 400, 'metric'],
 		['stats?metric=zone:nobody', 404, 'metric'], ['stats?metric=counter:nobody', 404, 'metric'],
-		['stats?over_ms=x', 400, 'over_ms'], ['timeline?format=xml', 400, 'format'], ['timeline?max_zones=3', 400, 'max_zones'],
+		['stats?over_ms=x', 400, 'over_ms'], ['stats?values=1', 400, 'values'], ['timeline?format=xml', 400, 'format'], ['timeline?max_zones=3', 400, 'max_zones'],
 		['zones?from=100000&to=100001', 404, undefined], ['zones?stream=none', 404, undefined],
 	]) {
 		const answer = await world.get(`/api/v1${at}/${what}`);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// The table of zones: a tree, by name, single calls, or the callers of a name, over what is selected. A row opens the
+// zone's history below; a row of the tree has the level of detail that is recorded there. It is drawn anew only
+// when there is another answer, and not under the pointer of someone who reads it.
+
+import { ApiError, sendJson, sessionPath } from './api.js';
+import { Asked } from './asked.js';
+import { element, setText } from './dom.js';
+import { count, duration, percent, place, plural } from './format.js';
+import { Table } from './table.js';
+import { ZoneHistory } from './zone_history.js';
+import { VIEWS, choosable, columnsOfView, levelOf, levelPath, shareOf, usualOrder, zonesPath } from './zone_rows.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+const LIMIT = 1000;
+const LEVELS_MS = 2000;
+
+export class TablesPanel {
+	/** @param {HTMLElement} at @param {Model} model @param {() => void} invalidate */
+	constructor(at, model, invalidate) {
+		this.model = model;
+		this.parts = ['frames', 'selection', 'session', 'settings', 'held'];
+		this.zones = new Asked(invalidate);
+		this.levels = new Asked(invalidate);
+		this.levelsAt = -Infinity;
+		/** Why a level could not be set; '' otherwise. */
+		this.refused = '';
+		/** What the table shows. @type {any} */
+		this.shown = null;
+		this.shownKey = '';
+		/** @type {Map<string, HTMLElement>} the fields by their setting */
+		this.fields = new Map();
+		this.columnBox = element('details', { class: 'chooser' }, element('summary', {}, 'Columns'), element('div'));
+		at.append(this.buildFields());
+		this.note = element('p', { class: 'note', role: 'status' });
+		at.append(this.note);
+		this.table = new Table(at, {
+			caption: 'Zones', columns: [], limit: LIMIT, empty: 'No zone ran here.',
+			reorder: ({ key, down }) => model.set('tables.sort', `${key}-${down ? 'down' : 'up'}`),
+		});
+		this.history = new ZoneHistory(at, model, invalidate);
+	}
+
+	buildFields() {
+		const view = this.choice('view', 'Show', [['tree', 'tree'], ['flat', 'by name'], ['calls', 'single calls'], ['callers', 'callers of']]);
+		const text = element('input', { type: 'search', placeholder: 'part of a name, or a*b', 'aria-label': 'Name of the zone' });
+		text.addEventListener('change', () => this.model.set('tables.name', text.value || null));
+		this.fields.set('name', text);
+		const thread = this.choice('thread', 'Thread', [['', 'all']]);
+		const category = this.choice('category', 'Category', [['', 'all']]);
+		const per = this.choice('per', 'Statistics of', [['call', 'calls'], ['frame', 'frames']]);
+		return element('div', { class: 'fields' }, view, text, thread, category, per, this.columnBox);
+	}
+
+	/** A select that is a setting. @param {string} name @param {string} label @param {string[][]} options */
+	choice(name, label, options) {
+		const select = element('select', {}, ...options.map(([value, text]) => element('option', { value }, text)));
+		select.addEventListener('change', () => this.model.set(`tables.${name}`, select.value === options[0][0] ? null : select.value));
+		this.fields.set(name, select);
+		return element('label', {}, `${label} `, select);
+	}
+
+	/** @returns {import('./zone_rows.js').Wanted} */
+	wanted() {
+		const { model } = this;
+		const asked = model.setting('tables.view', 'tree');
+		const view = VIEWS.find((one) => one === asked) ?? 'tree';
+		const sort = /^([a-z0-9]+)-(down|up)$/.exec(model.setting('tables.sort', ''));
+		const keys = columnsOfView(view, choosable(view).map(({ key }) => key).join()).map(({ key }) => key);
+		return {
+			view,
+			order: sort && (keys.includes(sort[1]) || sort[1] === 'name') ? { key: sort[1], down: sort[2] === 'down' } : usualOrder(view),
+			text: model.setting('tables.name', ''),
+			thread: model.setting('tables.thread', ''),
+			category: model.setting('tables.category', ''),
+			perFrame: model.setting('tables.per', 'call') === 'frame',
+			limit: LIMIT,
+		};
+	}
+
+	draw() {
+		const scope = this.model.scope();
+		const wanted = this.wanted();
+		const nameless = wanted.view === 'callers' && !wanted.text;
+		this.zones.want(scope && !nameless ? zonesPath(scope, wanted) : null);
+		this.askLevels(scope, wanted.view);
+		this.drawFields(wanted);
+		this.drawRows(wanted, scope);
+		setText(this.note, this.noteText(scope, nameless));
+		this.history.draw(scope, this.model.setting('tables.zone', ''));
+	}
+
+	/** @param {ReturnType<Model['scope']>} scope @param {string} view */
+	askLevels(scope, view) {
+		const live = this.model.session?.state === 'live' && view === 'tree';
+		const due = performance.now() - this.levelsAt > LEVELS_MS;
+		if (live && scope && due)
+			this.levelsAt = performance.now();
+		this.levels.want(live && scope ? `${sessionPath(scope.session)}/detail` : null, live && due);
+	}
+
+	/** @param {ReturnType<Model['scope']>} scope @param {boolean} nameless */
+	noteText(scope, nameless) {
+		const { answer, problem } = this.zones;
+		if (this.refused || problem)
+			return this.refused || problem;
+		if (nameless)
+			return 'Write the name of a zone, or choose one by its row in another table.';
+		if (!scope)
+			return 'No frame yet.';
+		if (!answer)
+			return 'Reading the zones…';
+		const { range } = answer;
+		const out = Object.entries(range.left_out).filter(([, n]) => n).map(([why, n]) => `${count(/** @type {number} */ (n))} ${why.replaceAll('_', ' ')}`);
+		const lost = answer.lost_events ? ` ${plural(answer.lost_events, 'event')} lost here: numbers are too small.` : '';
+		return `Frames ${count(range.from)} to ${count(range.to)}: ${plural(range.frames, 'frame')}, ${duration(range.wall_ns)}`
+			+ `${out.length ? ` (left out: ${out.join(', ')})` : ''}. ${count(answer.zones.length)} of ${plural(answer.count, 'row')}.${lost}`;
+	}
+
+	/** @param {import('./zone_rows.js').Wanted} wanted */
+	drawFields(wanted) {
+		const { answer } = this.zones;
+		const threads = (answer?.threads ?? []).map((/** @type {any} */ one) => [String(one.thread), one.thread_name ?? `thread ${one.thread}`]);
+		if (answer?.threads)
+			fill(this.fields.get('thread'), [['', 'all'], ...threads], wanted.thread);
+		const categories = new Set((answer?.zones ?? []).map((/** @type {any} */ row) => row.category).filter(Boolean));
+		if (wanted.category)
+			categories.add(wanted.category);
+		fill(this.fields.get('category'), [['', 'all'], ...[...categories].sort().map((one) => [one, one])], wanted.category);
+		for (const [name, value] of [['view', wanted.view], ['per', wanted.perFrame ? 'frame' : 'call']])
+			/** @type {HTMLSelectElement} */ (this.fields.get(name)).value = value;
+		const text = /** @type {HTMLInputElement} */ (this.fields.get('name'));
+		if (document.activeElement !== text)
+			text.value = wanted.text;
+	}
+
+	/** @param {import('./zone_rows.js').Wanted} wanted @param {ReturnType<Model['scope']>} scope */
+	drawRows(wanted, scope) {
+		const { answer } = this.zones;
+		const chosen = this.model.setting('tables.columns', '');
+		const key = JSON.stringify([wanted.view, chosen, wanted.order, this.levels.answer?.levels, this.levels.answer?.default]);
+		if (answer === this.shown && key === this.shownKey)
+			return;
+		const asked = key !== this.shownKey || scope?.what !== 'shown';
+		if (!asked && this.table.inUse())
+			return;
+		if (answer && answer.view !== wanted.view)
+			return;
+		if (key !== this.shownKey) {
+			this.table.setColumns(this.columns(wanted.view, chosen));
+			this.drawChooser(wanted.view, chosen);
+		}
+		this.shown = answer;
+		this.shownKey = key;
+		this.table.show([...(answer?.zones ?? []), ...(answer?.callees ?? []).map((/** @type {any} */ row) => ({ ...row, inside: true }))], wanted.order);
+	}
+
+	/** @param {string} view @param {string} chosen @returns {import('./table.js').Column<any>[]} */
+	columns(view, chosen) {
+		const name = {
+			label: view === 'callers' ? 'Around or inside' : 'Zone',
+			key: view === 'callers' || view === 'calls' ? undefined : 'name',
+			text: (/** @type {any} */ row) => nameOf(row, view),
+			indent: (/** @type {any} */ row) => (view === 'tree' ? row.depth : 0),
+			node: (/** @type {any} */ row) => this.nameCell(row, view),
+		};
+		const share = (/** @type {any} */ row) => (this.shown ? shareOf(row, this.shown) : 0);
+		const bar = {
+			label: view === 'calls' ? 'Of a frame' : 'Share', bar: share, number: true,
+			hint: 'Of the wall time of the frames, the same scale on every row and thread',
+			text: (/** @type {any} */ row) => percent(share(row) * 100),
+		};
+		const thread = { label: 'Thread', text: (/** @type {any} */ row) => row.thread_name ?? (row.threads > 1 ? `${row.threads} threads` : row.gpu ? 'gpu' : '') };
+		const level = { label: 'Detail', hint: 'What is recorded below this zone', text: () => '', node: (/** @type {any} */ row) => this.levelCell(row) };
+		return [name, bar, thread, ...(view === 'tree' && this.levels.answer ? [level] : []), ...columnsOfView(view, chosen)];
+	}
+
+	/** @param {any} row @param {string} view */
+	nameCell(row, view) {
+		const button = element('button', { type: 'button', class: 'link' }, nameOf(row, view));
+		const where = place(row.file, row.line);
+		button.title = where;
+		button.addEventListener('click', () => this.model.set('tables.zone', `${row.gpu ? 'gpu_zone' : 'zone'}:${row.name}`));
+		button.addEventListener('dblclick', () => setText(this.note, where || 'The source of this zone is not known.'));
+		return button;
+	}
+
+	/** The level of a node of the tree: inherited, or set here. @param {any} row */
+	levelCell(row) {
+		const path = levelPath(row);
+		const { own, inherited, from } = levelOf(this.levels.answer, path);
+		const select = element('select', { 'aria-label': `Detail below ${row.name}`, class: own === null ? 'level' : 'level own' },
+			element('option', { value: '' }, `${inherited} inherited`), element('option', { value: '1' }, '1 here'), element('option', { value: '2' }, '2 here'));
+		if (own === 0)
+			select.append(element('option', { value: '0' }, '0 here'));
+		select.value = own === null ? '' : String(own);
+		select.title = own === null ? `From ${from ? from.join(' › ') || 'the session' : 'the session\'s default'}` : 'Set on this zone';
+		select.addEventListener('change', () => this.setLevel(path, select.value === '' ? null : Number(select.value)));
+		return select;
+	}
+
+	/** @param {string[]} path @param {number|null} level */
+	async setLevel(path, level) {
+		const { session } = this.model;
+		try {
+			this.levels.answer = await sendJson('PUT', `${sessionPath(String(session.id))}/detail`, { path, level });
+			this.refused = '';
+		} catch (error) {
+			if (!(error instanceof ApiError))
+				throw error;
+			this.refused = error.message;
+		}
+		this.shownKey = '';
+		this.draw();
+	}
+
+	/** @param {string} view @param {string} chosen */
+	drawChooser(view, chosen) {
+		const shown = new Set(chosen ? chosen.split(',') : choosable(view).filter(({ usual }) => usual).map(({ key }) => key));
+		const boxes = choosable(view).map(({ key, label, hint }) => {
+			const box = element('input', { type: 'checkbox', value: key });
+			box.checked = shown.has(key);
+			box.addEventListener('change', () => {
+				if (box.checked)
+					shown.add(key);
+				else
+					shown.delete(key);
+				this.model.set('tables.columns', [...shown].join() || null);
+			});
+			return element('label', { title: hint ?? '' }, box, ` ${label}`);
+		});
+		this.columnBox.lastElementChild?.replaceChildren(...boxes);
+	}
+}
+
+/** @param {any} row @param {string} view */
+function nameOf(row, view) {
+	if (view !== 'callers')
+		return row.name;
+	return row.inside ? `inside: ${row.name}` : `called in: ${row.name ?? 'no zone'}`;
+}
+
+/** @param {HTMLElement|undefined} at a select @param {string[][]} options @param {string} value */
+function fill(at, options, value) {
+	const select = /** @type {HTMLSelectElement} */ (at);
+	const all = options.some(([one]) => one === value) ? options : [...options, [value, value]];
+	const text = JSON.stringify(all);
+	if (select.dataset.options !== text) {
+		select.dataset.options = text;
+		select.replaceChildren(...all.map(([one, label]) => element('option', { value: one }, label)));
+	}
+	select.value = value;
+}
