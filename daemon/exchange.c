@@ -113,59 +113,21 @@ bool exchange_receive_end(struct exchange *q)
 
 /* ---- workers ---- */
 
-void workers_init(struct workers *workers, const struct api *api)
-{
-	*workers = (struct workers){.api = api};
-	pthread_mutex_init(&workers->lock, NULL);
-	pthread_cond_init(&workers->idle, NULL);
-}
-
-void workers_wait(struct workers *workers)
-{
-	pthread_mutex_lock(&workers->lock);
-	while (workers->busy > 0)
-		pthread_cond_wait(&workers->idle, &workers->lock);
-	pthread_mutex_unlock(&workers->lock);
-}
-
-void workers_deinit(struct workers *workers)
-{
-	pthread_mutex_destroy(&workers->lock);
-	pthread_cond_destroy(&workers->idle);
-}
-
-static bool worker_take(struct workers *workers)
-{
-	bool taken;
-
-	pthread_mutex_lock(&workers->lock);
-	taken = workers->busy < WORKERS_MAX;
-	workers->busy += taken;
-	pthread_mutex_unlock(&workers->lock);
-	return taken;
-}
-
-static void worker_give_back(struct workers *workers)
-{
-	pthread_mutex_lock(&workers->lock);
-	if (--workers->busy == 0)
-		pthread_cond_broadcast(&workers->idle);
-	pthread_mutex_unlock(&workers->lock);
-}
-
 static void *work(void *exchange)
 {
 	struct exchange *q = exchange;
 	struct workers *workers = q->workers;
+	uint32_t uid = q->api.uid;
 
-	api_handler_of(q->api.route.route->id)(workers->api, &q->api, &q->answer);
+	api_handler_of(q->api.route.route->id)(q->served_by, &q->api, &q->answer);
 	q->answered = true;
 	MHD_resume_connection(q->connection); /* q is not ours any more */
-	worker_give_back(workers);
+	workers_give_back(workers, uid);
 	return NULL;
 }
 
-bool exchange_defer(struct workers *workers, struct exchange *q, struct MHD_Connection *connection)
+bool exchange_defer(struct workers *workers, const struct api *api, struct exchange *q,
+		    struct MHD_Connection *connection)
 {
 	static const struct api_problem busy = {503, "busy", "The server is busy", NULL, NULL};
 	pthread_attr_t detached;
@@ -173,11 +135,13 @@ bool exchange_defer(struct workers *workers, struct exchange *q, struct MHD_Conn
 	int r;
 
 	q->workers = workers;
+	q->served_by = api;
 	q->connection = connection;
-	if (!worker_take(workers)) {
+	if (!workers_take(workers, q->api.uid)) {
 		q->answered = true;
-		api_fail(&q->answer, &busy, "%d requests like this one are being answered",
-			 WORKERS_MAX);
+		api_fail(&q->answer, &busy,
+			 "%u requests like this one are being answered at once, %u of one user",
+			 WORKERS_MAX, WORKERS_UID);
 		return false;
 	}
 	pthread_attr_init(&detached);
@@ -189,7 +153,7 @@ bool exchange_defer(struct workers *workers, struct exchange *q, struct MHD_Conn
 		return true;
 	q->answered = true;
 	api_fail(&q->answer, &busy, "No thread can be made: %s", strerror(r));
+	workers_give_back(workers, q->api.uid);
 	MHD_resume_connection(connection);
-	worker_give_back(workers);
 	return true;
 }

@@ -8,8 +8,7 @@
 
 #include "api.h"
 #include "respond.h"
-
-#include <pthread.h>
+#include "workers.h"
 
 #define EXCHANGE_UPLOAD_MAX (UINT64_C(4) << 30) /* bytes of an uploaded file */
 
@@ -23,6 +22,7 @@ struct exchange {
 	struct json body;
 	uint64_t received;
 	struct workers *workers;
+	const struct api *served_by;
 	struct MHD_Connection *connection; /* suspended, while a worker has it */
 };
 
@@ -37,21 +37,11 @@ void exchange_receive(struct exchange *q, const struct api *api, const char *dat
 /* The body is whole: fills api.body or api.upload_fd. False, with the answer filled: it is not. */
 bool exchange_receive_end(struct exchange *q);
 
-/* Threads for slow handlers. */
-#define WORKERS_MAX 4
-struct workers {
-	const struct api *api;
-	pthread_mutex_t lock;
-	pthread_cond_t idle;
-	unsigned busy;
-};
-void workers_init(struct workers *workers, const struct api *api);
-void workers_wait(struct workers *workers);
-void workers_deinit(struct workers *workers);
 /*
  * Suspends the connection and answers on a thread of its own; then the library is called again with
  * q->answered set. False: all are busy, and the answer says so.
  */
-bool exchange_defer(struct workers *workers, struct exchange *q, struct MHD_Connection *connection);
+bool exchange_defer(struct workers *workers, const struct api *api, struct exchange *q,
+		    struct MHD_Connection *connection);
 
 #endif

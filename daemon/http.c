@@ -145,7 +145,7 @@ static enum MHD_Result answer(struct http *http, struct MHD_Connection *c, const
 		q->answer.type = "text/event-stream";
 	else if (!exchange_receive_end(q))
 		return respond(c, &h, &q->answer);
-	else if (route->flags & ROUTE_SLOW && exchange_defer(&http->workers, q, c))
+	else if (route->flags & ROUTE_SLOW && exchange_defer(&http->workers, &http->api, q, c))
 		return MHD_YES;
 	else if (!q->answered)
 		api_handler_of(route->id)(&http->api, &q->api, &q->answer);
@@ -185,17 +185,26 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
 	return respond(c, &h, &q->answer);
 }
 
-/* The first that is seen of a request: the raw address. Nobody is told of the end of a request
- * whose parameters the library has no room for, so its connection keeps it. */
+/*
+ * The first that is seen of a request: the raw address. Nobody is told of the end of a request that
+ * never comes whole, so its connection keeps it.
+ *
+ * The library would go on to note each parameter, and leaves a connection hanging when it has no
+ * room for them all. We read the raw address ourselves, so for the library the query ends here: the
+ * text is in the connection's own buffer.
+ */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *c)
 {
 	struct connection *peer = connection_of(c);
+	char *query = strchr((char *)uri, '?');
 
 	(void)userdata;
 	if (!peer)
 		return NULL;
 	exchange_free(peer->exchange);
 	peer->exchange = exchange_new(uri);
+	if (query && query[1])
+		query[1] = '\0';
 	return peer->exchange;
 }
 
@@ -389,7 +398,7 @@ int http_new(const struct http_context *context, struct http **ret_http)
 	http->api.context = &http->context;
 	http->uid = geteuid();
 	places_init(&http->places);
-	workers_init(&http->workers, &http->api);
+	workers_init(&http->workers);
 	rc = start(http);
 	if (rc < 0) {
 		http_free(http);
@@ -411,7 +420,7 @@ void http_free(struct http *http)
 	feed_free(http->api.feed);
 	if (http->api.hub)
 		stream_hub_close(http->api.hub);
-	workers_wait(&http->workers);
+	workers_close(&http->workers);
 	if (http->tcp)
 		MHD_stop_daemon(http->tcp);
 	if (http->local)

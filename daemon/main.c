@@ -389,10 +389,10 @@ static void stop(struct app *app)
 
 	listen_free(app->listen);
 	drain_stop(app->drain);
-	sampler_free(app->sampler);
-	sched_trace_free(app->sched_trace);
 	set_http(app, NULL);
 	http_free(http);
+	sampler_free(app->sampler);
+	sched_trace_free(app->sched_trace);
 	stop_spikes(app);
 	drain_free(app->drain);
 	trigger_book_free(app->triggers);

@@ -127,6 +127,20 @@ describe('another user', { skip: cannotSwitchUser }, () => {
 		await hold.done;
 	});
 
+	test('leaves slow requests to others', async () => {
+		const slow = { sql: 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n' };
+		const asked = Array.from({ length: 5 }, () => asNobody(['-H', 'Content-Type: application/json', '-d', JSON.stringify(slow),
+			url('/query')]));
+		const busy = await Promise.any(asked.map(async (one) => {
+			const answer = await one;
+			assert.equal(answer.status, 503, answer.text);
+			return JSON.parse(answer.text);
+		}));
+		assert.equal(busy.type, '/problems/busy');
+		assert.equal((await world.get(`/api/v1/sessions/${session.id}/stats`)).status, 200);
+		await Promise.all(asked);
+	});
+
 	test('hears nothing of ours on the stream', async () => {
 		const curl = world.spawn('curl', ['-sN', url('/stream'), '-H', `Last-Event-ID: ${session.id}:0`],
 			{ uid: NOBODY, gid: NOBODY });

@@ -94,6 +94,25 @@ test('sampling can be switched off', async () => {
 	}
 });
 
+test('whoever asks while the daemon ends does no harm', async () => {
+	const ending = new World();
+	try {
+		await ending.startDaemon();
+		ending.game(['--frames', '100000', '--fps', '100', '--zones', '5']);
+		await until('it is there', async () => (await ending.get('/api/v1/sessions/current/counters')).status === 200);
+		const ask = async () => {
+			for (let answer = { status: 200 }; answer.status === 200;)
+				answer = await ending.get('/api/v1/sessions/current/counters').catch(() => ({ status: 0 }));
+		};
+		const asked = [ask(), ask(), ask(), ask()];
+		const end = await ending.stopDaemon();
+		await Promise.all(asked);
+		assert.deepEqual([end.code, end.signal], [0, null], end.text);
+	} finally {
+		await ending.close();
+	}
+});
+
 test('the standard names are those of the guide', () => {
 	const table = readFileSync(path.join(ROOT, 'daemon/counter_names.c'), 'utf8');
 	const names = [...table.matchAll(/\{"(\w+)", "(\w+)", FPROF_UNIT_(\w+), "([^"]+)"\}/g)].map(([, name, module, unit, meaning]) =>
