@@ -67,6 +67,8 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_READYZ] = api_ready,
 		[ROUTE_METRICS] = api_metrics,
 		[ROUTE_VERDICT] = api_verdicts,
+		[ROUTE_CRITICAL_PATH] = api_critical_path,
+		[ROUTE_CRITICAL_PATHS] = api_critical_paths,
 		[ROUTE_COUNTERS] = api_counters,
 		[ROUTE_RECORDING] = api_recording,
 		[ROUTE_RECORDING_SET] = api_recording_set,

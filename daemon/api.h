@@ -106,6 +106,8 @@ void api_session_spikes(const struct api *api, const struct api_request *q, stru
 void api_snapshot(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_query(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_verdicts(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_critical_path(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_critical_paths(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);
@@ -177,6 +179,12 @@ void api_json_frame_members(struct json *j, const struct history_frame *f,
 			    const struct frame_gpu_row *gpus, size_t gpu_count);
 /* The members of a track (thread, fiber, GPU queue) of session r. */
 void api_json_track_members(struct json *j, const struct session_row *r, const struct track_row *t);
+/* The member path of a node of a tree: the names below its track. */
+struct zone_tree;
+void api_json_zone_path(struct json *j, const struct zone_tree *tree, uint32_t node);
+/* The number of the frame that a path names; kind: of route_frame. 0, -ENOENT, -errno. */
+int api_find_frame(struct history *h, uint64_t session, const char *stream,
+		   enum route_frame_kind kind, uint64_t *frame);
 /* The member flags of a zone: the names of enum zone_flags. */
 void api_json_zone_flags(struct json *j, uint32_t flags);
 /* A time of session r in ns from its start; INT64_MAX: null. */

@@ -312,9 +312,8 @@ static void json_detail(struct json *j, const struct detail *x, const char *stre
 	json_object_end(j);
 }
 
-/* The number of the frame that the path names. */
-static int find_frame(struct history *h, uint64_t session, const char *stream,
-		      enum route_frame_kind kind, uint64_t *frame)
+int api_find_frame(struct history *h, uint64_t session, const char *stream,
+		   enum route_frame_kind kind, uint64_t *frame)
 {
 	__attribute__((cleanup(history_frames_deinit))) struct history_frames newest = {0};
 	int rc;
@@ -369,7 +368,7 @@ void api_frame(const struct api *api, const struct api_request *q, struct api_an
 	if (!parse_frame(q, a, &kind, &frame, &max_zones) ||
 	    !api_open_session(api, q, a, &reader, &s))
 		return;
-	rc = find_frame(reader.history, s.row.id, stream, kind, &frame);
+	rc = api_find_frame(reader.history, s.row.id, stream, kind, &frame);
 	if (!rc)
 		rc = history_frame_detail(reader.history, s.row.id, stream, frame, max_zones, &d);
 	if (!rc)

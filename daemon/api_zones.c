@@ -165,7 +165,7 @@ static bool is_root(const struct zone_tree *tree, const struct zone_node *n)
 	return tree->sums && tree->nodes.at[n->parent].parent == ZONE_NODE_NONE;
 }
 
-static void json_path(struct json *j, const struct zone_tree *tree, uint32_t node)
+void api_json_zone_path(struct json *j, const struct zone_tree *tree, uint32_t node)
 {
 	const struct zone_node *n = &tree->nodes.at[node];
 	VEC(uint32_t) names = {0};
@@ -194,7 +194,7 @@ static void json_row(struct json *j, const struct zone_tree *tree, const struct 
 		json_marker(j, tree->range, row->marker);
 	}
 	if (z->view == ZONE_VIEW_TREE) {
-		json_path(j, tree, row->node);
+		api_json_zone_path(j, tree, row->node);
 		json_member_uint(j, "depth", tree->nodes.at[row->node].depth);
 		json_thread(j, tree->range, tree->nodes.at[row->node].track, tree->sums);
 	} else {

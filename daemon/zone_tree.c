@@ -484,6 +484,11 @@ int zone_tree_add(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint
 	return add_node(tree, parent, zone_tree_canonical(tree, marker), ret_node);
 }
 
+int zone_tree_enter(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
+{
+	return enter_child(tree, parent, zone_tree_canonical(tree, marker), ret_node);
+}
+
 int zone_tree_read(struct history *h, const struct range *range, const bool *skip, unsigned flags,
 		   struct zone_tree *ret_tree)
 {

@@ -99,6 +99,8 @@ void zone_tree_deinit(struct zone_tree *tree);
  * which is not there yet. */
 int zone_tree_begin(const struct range *range, unsigned flags, struct zone_tree *ret_tree);
 int zone_tree_add(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node);
+/* The node below another that all zones of the marker's name are; made if it is not there. */
+int zone_tree_enter(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node);
 
 /* The marker that stands for all of its name. */
 uint32_t zone_tree_canonical(const struct zone_tree *tree, uint32_t marker);

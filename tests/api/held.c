@@ -3,13 +3,15 @@
  * A game whose frames are held by what is asked for: held MODE FRAMES MS. Each frame computes for a
  * moment and then, for MS: cpu computes; sleep sleeps, unmarked; cap sleeps in a wait zone; lock
  * waits for a mutex that the thread "holder" has; disk syncs a file; starve computes beside a busy
- * loop of the same CPU; gpu has a GPU span of the whole frame; present waits in a wait zone.
+ * loop of the same CPU; gpu has a GPU span of the whole frame; present waits in a wait zone; chain
+ * waits for the thread "A", which waits for "B", which computes.
  */
 #include <fprof.h>
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,6 +76,55 @@ static void wait_for_lock(void)
 	pthread_barrier_wait(&held);
 }
 
+/* What chain is made of: who may go on, and who is done. */
+static sem_t a_may, a_done, b_may, b_done;
+
+static void *compute_b(void *frames)
+{
+	int i, n = *(int *)frames;
+
+	fprof_thread_name("B");
+	for (i = 0; i < n; i++) {
+		sem_wait(&b_may);
+		{
+			FPROF_ZONE("X");
+			compute(ms);
+		}
+		sem_post(&b_done);
+	}
+	return NULL;
+}
+
+static void *wait_for_b(void *frames)
+{
+	int i, n = *(int *)frames;
+
+	fprof_thread_name("A");
+	for (i = 0; i < n; i++) {
+		sem_wait(&a_may);
+		FPROF_ZONE("prepare");
+		compute(ms / 10.0);
+		sem_post(&b_may);
+		{
+			FPROF_ZONE("wait for B");
+			sem_wait(&b_done);
+		}
+		{
+			FPROF_ZONE("finish");
+			compute(ms / 5.0);
+		}
+		sem_post(&a_done);
+	}
+	return NULL;
+}
+
+static void wait_for_a(void)
+{
+	FPROF_ZONE("wait for A");
+	sem_post(&a_may);
+	sem_wait(&a_done);
+}
+
 static void sync_disk(void)
 {
 	static char block[256 * 1024];
@@ -132,6 +183,8 @@ static void hold_frame(const char *mode)
 		sleep_ms(ms);
 	} else if (!strcmp(mode, "lock")) {
 		wait_for_lock();
+	} else if (!strcmp(mode, "chain")) {
+		wait_for_a();
 	} else if (!strcmp(mode, "disk")) {
 		sync_disk();
 	}
@@ -140,20 +193,29 @@ static void hold_frame(const char *mode)
 int main(int argc, char **argv)
 {
 	int frames = argc > 2 ? atoi(argv[2]) : 0, i;
-	bool lock;
-	pthread_t holder;
+	bool lock, chain;
+	pthread_t holder, others[2];
 	pid_t other = 0;
 
 	if (argc != 4)
 		return 2;
 	ms = atoi(argv[3]);
 	lock = !strcmp(argv[1], "lock");
+	chain = !strcmp(argv[1], "chain");
 	FPROF_INSTANT("begin");
 	sleep_ms(1500); /* the daemon's helper is there by then */
 	fprof_frame_mark();
 	if (lock) {
 		pthread_barrier_init(&held, NULL, 2);
 		pthread_create(&holder, NULL, hold, &frames);
+	}
+	if (chain) {
+		sem_init(&a_may, 0, 0);
+		sem_init(&a_done, 0, 0);
+		sem_init(&b_may, 0, 0);
+		sem_init(&b_done, 0, 0);
+		pthread_create(&others[0], NULL, wait_for_b, &frames);
+		pthread_create(&others[1], NULL, compute_b, &frames);
 	}
 	if (!strcmp(argv[1], "starve"))
 		other = rival();
@@ -165,6 +227,10 @@ int main(int argc, char **argv)
 	}
 	if (lock)
 		pthread_join(holder, NULL);
+	if (chain) {
+		pthread_join(others[0], NULL);
+		pthread_join(others[1], NULL);
+	}
 	if (other > 0) {
 		kill(other, SIGKILL);
 		waitpid(other, NULL, 0);
