@@ -26,21 +26,13 @@ static int read_series(struct history *h, const int64_t *key, size_t count,
 		       counter_series_vec *counters)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	struct sql_binder b;
-	size_t i;
-	int r = sql_prepare(
-		h->db,
-		"SELECT frame, value FROM frame_counters WHERE session = ? AND stream = ? "
-		"AND marker = ? AND frame BETWEEN ? AND ? AND incomplete = 0 "
-		"AND typeof(value) IN ('integer', 'real') ORDER BY frame",
-		&stmt);
+	int r = sql_ask(h->db,
+			"SELECT frame, value FROM frame_counters WHERE session = ? AND stream = ? "
+			"AND marker = ? AND frame BETWEEN ? AND ? AND incomplete = 0 "
+			"AND typeof(value) IN ('integer', 'real') ORDER BY frame",
+			key, count, &stmt);
 
-	if (r < 0)
-		return r;
-	b = sql_bind(stmt);
-	for (i = 0; i < count; i++)
-		bind_int(&b, key[i]);
-	return b.rc < 0 ? b.rc : read_rows(stmt, counters);
+	return r < 0 ? r : read_rows(stmt, counters);
 }
 
 int counter_series_read(struct history *h, uint64_t session, uint32_t stream, uint32_t marker,

@@ -9,18 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A statement with its first parameters bound; on failure *ret_stmt is NULL. */
-static int ask(struct history *h, const char *sql, const int64_t *values, size_t count,
-	       sqlite3_stmt **ret_stmt)
-{
-	size_t i;
-	int r = sql_prepare(h->db, sql, ret_stmt);
-
-	for (i = 0; i < count && r == 0; i++)
-		sqlite3_bind_int64(*ret_stmt, (int)i + 1, values[i]);
-	return r;
-}
-
 /* ---- the game's own ---- */
 
 void history_published_free(history_published_vec *counters)
@@ -36,11 +24,11 @@ static int read_values(struct history *h, uint64_t session, history_published_ve
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int64_t id = (int64_t)session;
-	int r = ask(h,
-		    "SELECT " ROWS_COUNTER " FROM frame_counters WHERE session = ?1 "
-		    "AND stream = 0 AND frame = (SELECT max(frame) FROM frame_counters "
-		    "WHERE session = ?1 AND stream = 0) ORDER BY marker",
-		    &id, 1, &stmt);
+	int r = sql_ask(h->db,
+			"SELECT " ROWS_COUNTER " FROM frame_counters WHERE session = ?1 "
+			"AND stream = 0 AND frame = (SELECT max(frame) FROM frame_counters "
+			"WHERE session = ?1 AND stream = 0) ORDER BY marker",
+			&id, 1, &stmt);
 
 	while (r == 0 && (r = sql_step(stmt)) == 1) {
 		struct sql_row row = sql_row(stmt);
@@ -121,10 +109,10 @@ static int read_sampled(struct history *h, uint64_t session, history_sampled_vec
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int64_t id = (int64_t)session;
-	int r = ask(h,
-		    "SELECT counter, name, module, source, unit, cumulative FROM sampled "
-		    "WHERE session = ? ORDER BY counter",
-		    &id, 1, &stmt);
+	int r = sql_ask(h->db,
+			"SELECT counter, name, module, source, unit, cumulative FROM sampled "
+			"WHERE session = ? ORDER BY counter",
+			&id, 1, &stmt);
 
 	while (r == 0 && (r = sql_step(stmt)) == 1) {
 		struct sql_row row = sql_row(stmt);
@@ -146,7 +134,7 @@ static int read_samples(struct history *h, uint64_t session, uint32_t counter, c
 		 "SELECT ns, value FROM samples WHERE session = ? "
 		 "AND counter = ? ORDER BY ns %s",
 		 order);
-	r = ask(h, sql, values, 2, &stmt);
+	r = sql_ask(h->db, sql, values, 2, &stmt);
 	while (r == 0 && (r = sql_step(stmt)) == 1) {
 		struct sql_row row = sql_row(stmt);
 		struct history_sample s = {.ns = row_int(&row)};

@@ -74,10 +74,8 @@ static int read_chunks(struct history *h, const int64_t *key, struct sched_readi
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	struct sched_interval open = {.t0 = INT64_MAX};
-	int i, r = sql_prepare(h->db, CHUNKS, &stmt);
+	int r = sql_ask(h->db, CHUNKS, key, 3, &stmt);
 
-	for (i = 0; i < 3 && r == 0; i++)
-		sqlite3_bind_int64(stmt, i + 1, key[i]);
 	while (r == 0 && !d->past && (r = sql_step(stmt)) == 1)
 		r = take_row(d, stmt, &open);
 	if (r >= 0 && open.t0 < d->t1 && !d->past)

@@ -54,6 +54,22 @@ int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret_stmt)
 		sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret_stmt, NULL));
 }
 
+int sql_ask(sqlite3 *db, const char *sql, const int64_t *values, size_t count,
+	    sqlite3_stmt **ret_stmt)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = sql_prepare(db, sql, &stmt);
+	size_t i;
+
+	for (i = 0; i < count && r == 0; i++)
+		r = sql_errno(sqlite3_bind_int64(stmt, (int)i + 1, values[i]));
+	if (r < 0)
+		return r;
+	*ret_stmt = stmt;
+	stmt = NULL;
+	return 0;
+}
+
 int sql_step(sqlite3_stmt *stmt)
 {
 	int rc = sqlite3_step(stmt);

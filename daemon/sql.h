@@ -19,6 +19,9 @@ int sql_errno(int rc);
 int sql_exec(sqlite3 *db, const char *sql);
 /* Prepares one that is kept: 0 or -errno. */
 int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret_stmt);
+/* The same, with its first parameters bound. */
+int sql_ask(sqlite3 *db, const char *sql, const int64_t *values, size_t count,
+	    sqlite3_stmt **ret_stmt);
 /* 1: a row; 0: done; -errno. */
 int sql_step(sqlite3_stmt *stmt);
 /* The first column of the first row: 1, 0 (no row), -errno. */
