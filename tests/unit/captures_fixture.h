@@ -55,8 +55,7 @@ static UNUSED void world_free(struct world *w)
 
 static UNUSED void submit(struct world *w, struct batch *b)
 {
-	store_submit(w->f.store, b);
-	store_flush(w->f.store);
+	fixture_submit(&w->f, b);
 }
 
 #define FRAME_TICKS 1000

@@ -104,6 +104,31 @@ static UNUSED void fixture_deinit(struct fixture *f)
 	nftw(f->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static UNUSED int fixture_setup(void **state)
+{
+	struct fixture *f = must(calloc(1, sizeof(*f)));
+
+	fixture_init(f);
+	fixture_open(f);
+	*state = f;
+	return 0;
+}
+
+static UNUSED int fixture_teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_deinit(f);
+	free(f);
+	return 0;
+}
+
+static UNUSED void fixture_submit(struct fixture *f, struct batch *b)
+{
+	store_submit(f->store, b);
+	store_flush(f->store);
+}
+
 static UNUSED void add_session(struct batch *b, uint64_t id, int32_t pid)
 {
 	struct session_row row = {

@@ -5,31 +5,6 @@
 #include "daemon/history_zones.h"
 #include "shm/word.h"
 
-static int setup(void **state)
-{
-	struct fixture *f = must(calloc(1, sizeof(*f)));
-
-	fixture_init(f);
-	fixture_open(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	fixture_deinit(f);
-	free(f);
-	return 0;
-}
-
-static void submit(struct fixture *f, struct batch *b)
-{
-	store_submit(f->store, b);
-	store_flush(f->store);
-}
-
 static void detail_of(struct fixture *f, uint64_t frame, struct history_frame_detail *d)
 {
 	assert_int_equal(history_frame_detail(f->history, 1, NULL, frame, 0, d), 0);
@@ -95,7 +70,7 @@ static void zones_nest(void **state)
 	make_end(m, 160);
 	make_end(m, 190);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 1, 110, 190, 110, 0, -1, 0}, {0, 2, 120, 150, 120, 1, 0, 0},
@@ -134,7 +109,7 @@ static void equal_timestamps_keep_ring_order(void **state)
 	make_end(m, 150);
 	make_end(m, 150);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 1, 150, 150, 150, 0, -1, 0}, {0, 2, 150, 150, 150, 0, -1, 0},
 		     {0, 3, 150, 150, 150, 1, 1, 0});
@@ -161,7 +136,7 @@ static void a_zone_across_frames_is_in_each_of_them(void **state)
 	make_carried(m, 1, 50);
 	make_end(m, 250);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 
 	detail_of(f, 1, &d);
 	ASSERT_ZONES(&d, {0, 1, 50, 100, 50, 0, -1, ZONE_CLIPPED_END});
@@ -186,7 +161,7 @@ static void a_silent_track_is_open_throughout(void **state)
 	add_track(b, 1, 2, "loader");
 	make_begin(m, 20, 2);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 
 	/* Nothing later is known: the last chunk says it. */
 	detail_of(f, 2, &d);
@@ -200,7 +175,7 @@ static void a_silent_track_is_open_throughout(void **state)
 	make_carried(m, 2, 20);
 	make_end(m, 290);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 2, 100, 200, 20, 0, -1, ZONE_CLIPPED_BEGIN | ZONE_CLIPPED_END});
 	history_frame_detail_deinit(&d);
@@ -222,7 +197,7 @@ static void boundaries_belong_to_one_frame(void **state)
 	make_begin(m, 200, 4);
 	make_end(m, 210);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 
 	detail_of(f, 1, &d);
 	ASSERT_ZONES(&d, {0, 1, 0, 100, 0, 0, -1, 0});
@@ -252,7 +227,7 @@ static void repairs_are_flagged(void **state)
 	make_with(m, 160, CHUNK_TRUNCATE, 1);
 	make_with(m, 170, CHUNK_TRUNCATE, 99); /* more than there are */
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 1, 100, 140, 100, 0, -1, 0},
 		     {0, 2, 110, 130, 110, 1, 0, ZONE_UNBALANCED},
@@ -283,7 +258,7 @@ static void texts_values_and_messages_are_found(void **state)
 	make_end(m, 120);
 	make_message(m, 200, 4, 0, "of frame 3");
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 1, 110, 120, 110, 0, -1, 0}, {0, 2, 112, 114, 112, 1, 0, 0});
@@ -325,7 +300,7 @@ static void lanes_of_a_track_become_one_tree(void **state)
 	make_end(m, 170);
 	make_end(m, 180);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 1, 100, 195, 100, 0, -1, 0}, {0, 3, 110, 120, 110, 1, 0, 0},
 		     {0, 2, 150, 190, 150, 1, 0, 0}, {0, 4, 160, 180, 160, 2, 2, 0},
@@ -352,7 +327,7 @@ static void the_marking_track_comes_first(void **state)
 		make_end(m, 20);
 		make_chunk(m, b);
 	}
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 1, &d);
 	ASSERT_ZONES(&d, {0, 3, 10, 20, 10, 0, -1, 0}, {1, 1, 10, 20, 10, 0, -1, 0},
 		     {2, 2, 10, 20, 10, 0, -1, 0});
@@ -372,14 +347,14 @@ static void a_late_chunk_is_found(void **state)
 	struct history_frames frames;
 
 	add_track(b, 1, 2, "worker");
-	submit(f, b);
+	fixture_submit(f, b);
 	b = must(batch_new());
 	m = maker_new(1, 2, 0, 130);
 	make_begin(m, 130, 2);
 	make_end(m, 140);
 	row = make_chunk(m, b);
 	row->late = 2;
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 2, 130, 140, 130, 0, -1, 0});
 	assert_true(d.frame.row.flags & FRAME_LATE_EVENTS);
@@ -410,7 +385,7 @@ static void loss_between_chunks_truncates(void **state)
 	make_end(m, 170);
 	make_chunk(m, b);
 	PUSH(&b->gaps, (struct gap_row){1, 1, 0, 120, 160, 33});
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	ASSERT_ZONES(&d, {0, 1, 110, 170, 110, 0, -1, 0},
 		     {0, 2, 120, 120, 120, 1, 0, ZONE_TRUNCATED}, {0, 3, 150, 160, 150, 1, 0, 0});
@@ -443,7 +418,7 @@ static void a_damaged_chunk_loses_only_itself(void **state)
 		make_end(m, 115 + i * 20);
 		make_chunk(m, b);
 	}
-	submit(f, b);
+	fixture_submit(f, b);
 	change_database(f, "UPDATE chunks SET data = CAST(substr(data, 1, length(data) - 1) || "
 			   "x'5a' AS BLOB) WHERE t0 = 130");
 	detail_of(f, 2, &d);
@@ -486,7 +461,7 @@ static void too_many_zones_are_cut_deepest_first(void **state)
 	size_t i;
 
 	add_tree(b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frame_detail(f->history, 1, NULL, 2, 333, &d), 0);
 	assert_int_equal(d.zones.count, 333);
 	assert_false(d.truncated);
@@ -524,7 +499,7 @@ static void a_frame_is_decoded_up_to_a_bound(void **state)
 		}
 		make_chunk(m, b);
 	}
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frame_detail(f->history, 1, NULL, 2, 10, &d), 0);
 	assert_true(d.truncated);
 	assert_true(d.tracks.count > 0 && d.tracks.count < tracks);
@@ -551,7 +526,7 @@ static void a_huge_frame_is_bounded(void **state)
 		}
 		make_chunk(m, b);
 	}
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frame_detail(f->history, 1, NULL, 1, 100, &d), 0);
 	assert_int_equal(d.zones.count, 100);
 	assert_true(d.truncated);
@@ -579,7 +554,7 @@ static void depth_has_its_limit(void **state)
 	for (i = 0; i <= CHUNK_DEPTH_MAX; i++)
 		make_begin(m, 130, 2);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	assert_int_equal(d.zones.at[CHUNK_DEPTH_MAX - 1].depth, CHUNK_DEPTH_MAX - 1);
 	assert_int_equal(d.gaps.count, 1);
@@ -602,7 +577,7 @@ static void times_are_on_the_sessions_clock(void **state)
 	make_begin(m, -10, 1); /* before the session's start: an event may be older */
 	make_end(m, 3);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 1, &d);
 	ASSERT_ZONES(&d, {0, 1, -25, 7, -25, 0, -1, 0});
 	history_frame_detail_deinit(&d);
@@ -659,7 +634,7 @@ static void the_tail_is_what_follows_the_last_frame(void **state)
 	     (struct gpu_span_row){.session = 1, .frame = 4, .track = 9, .marker = 3, .end_ns = 5});
 	PUSH(&b->gaps, (struct gap_row){1, 1, 0, 301, 309, 7});
 	b->chunks.at[0].events = 4;
-	submit(f, b);
+	fixture_submit(f, b);
 
 	detail_of(f, HISTORY_TAIL, &d);
 	ASSERT_ZONES(&d, {0, 1, 310, 341, 310, 0, -1, ZONE_CLIPPED_END | ZONE_OPEN},
@@ -702,7 +677,7 @@ static void a_tail_may_be_empty(void **state)
 
 	add_stream(b, 1, 3, "physics");
 	add_frame(b, 1, 3, 1, 10, 110);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, HISTORY_TAIL, &d);
 	assert_int_equal(d.tracks.count + d.zones.count + d.open.count, 0);
 	assert_int_equal(d.frame.row.begin_ns, 300);
@@ -712,7 +687,7 @@ static void a_tail_may_be_empty(void **state)
 
 	b = must(batch_new());
 	add_zones(b, 1, 1, 250, 290, 1);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frame_detail(f->history, 1, "physics", HISTORY_TAIL, 0, &d), 0);
 	assert_int_equal(d.frame.row.begin_ns, 110);
 	assert_in_range(d.frame.row.end_ns, 271, 290);
@@ -728,7 +703,7 @@ static void a_session_without_frames_is_all_tail(void **state)
 	struct history_frame_detail d;
 	int64_t step = HISTORY_TAIL_NS / 10, i;
 
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, HISTORY_TAIL, &d);
 	assert_int_equal(d.frame.row.flags, FRAME_UNFINISHED | FRAME_STARTUP);
 	assert_int_equal(d.frame.row.end_ns, 0);
@@ -747,7 +722,7 @@ static void a_session_without_frames_is_all_tail(void **state)
 			make_end(m, i * step + 10);
 		make_chunk(m, b);
 		if (i == 5) {
-			submit(f, b);
+			fixture_submit(f, b);
 			detail_of(f, HISTORY_TAIL, &d);
 			assert_int_equal(d.frame.row.begin_ns, 0);
 			assert_int_equal(d.zones.count, 7);
@@ -757,7 +732,7 @@ static void a_session_without_frames_is_all_tail(void **state)
 			b = must(batch_new());
 		}
 	}
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, HISTORY_TAIL, &d);
 	assert_true(d.truncated);
 	assert_int_equal(d.frame.row.end_ns, 29 * step + 1);
@@ -785,7 +760,7 @@ static void a_tail_of_many_events_is_cut(void **state)
 		make_end(m, i * 100 + 10);
 		make_chunk(m, b)->events = HISTORY_TAIL_EVENTS / 10;
 		if (i == 9) {
-			submit(f, b);
+			fixture_submit(f, b);
 			detail_of(f, HISTORY_TAIL, &d);
 			assert_int_equal(d.zones.count, 10);
 			assert_int_equal(d.frame.row.events, HISTORY_TAIL_EVENTS);
@@ -794,7 +769,7 @@ static void a_tail_of_many_events_is_cut(void **state)
 			b = must(batch_new());
 		}
 	}
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, HISTORY_TAIL, &d);
 	assert_int_equal(d.zones.count, 10);
 	assert_int_equal(d.frame.row.begin_ns, 10);
@@ -816,7 +791,7 @@ static void open_zones_of_lanes_nest_by_time(void **state)
 	m = maker_new(1, 1, 1, 320);
 	make_begin(m, 320, 3);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, HISTORY_TAIL, &d);
 	ASSERT_OPEN(&d, {0, 1, 310}, {0, 3, 320}, {0, 2, 330});
 	assert_int_equal(d.tracks.count, 1);
@@ -842,7 +817,7 @@ static void counters_and_gpu_are_with_their_frame(void **state)
 						  .end_ns = 180,
 						  .raw_end = UINT64_MAX});
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 9, 50, 40, 1, 1, false});
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frames(f->history, 1, NULL, 2, 2, &frames), 0);
 	assert_int_equal(frames.frames.at[0].row.flags, FRAME_GPU_PENDING);
 	assert_int_equal(frames.frames.at[0].gpu_ns, NS_UNKNOWN);
@@ -851,7 +826,7 @@ static void counters_and_gpu_are_with_their_frame(void **state)
 	b = must(batch_new());
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 9, 50, 40, 1, 0, true});
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 10, 70, 70, 3, 0, true});
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 2, &d);
 	assert_int_equal(d.frame.gpu_ns, 70);
 	assert_int_equal(d.frame.row.flags, 0);
@@ -884,7 +859,7 @@ static void counters_are_null_before_their_first_value(void **state)
 	PUSH(&b->frame_counters, (struct frame_counter_row){1, 0, 2, 4, false, false, {.i = 12}});
 	PUSH(&b->frame_counters, (struct frame_counter_row){1, 0, 3, 3, false, false, {.i = 1}});
 	PUSH(&b->frame_counters, (struct frame_counter_row){1, 0, 3, 4, false, false, {.i = 13}});
-	submit(f, b);
+	fixture_submit(f, b);
 	detail_of(f, 1, &d);
 	assert_int_equal(d.counters.count, 0);
 	assert_int_equal(d.counters_to_come.count, 2);
@@ -918,7 +893,7 @@ static void an_incomplete_frame_has_no_gpu_time(void **state)
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 9, 50, 40, 1, 0, true});
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 2, 10, 70, 70, 3, 2, true});
 	PUSH(&b->frame_gpus, (struct frame_gpu_row){1, 3, 9, NS_UNKNOWN, NS_UNKNOWN, 0, 1, true});
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frames(f->history, 1, NULL, 1, 3, &frames), 0);
 	assert_int_equal(frames.frames.at[0].gpu_ns, 50);
 	assert_int_equal(frames.frames.at[0].row.flags & FRAME_GPU_INCOMPLETE, 0);
@@ -950,7 +925,7 @@ static void unknown_times_are_null(void **state)
 	b->frames.at[1].cpu_ns = b->frames.at[1].wait_gpu_ns = NS_UNKNOWN;
 	b->frames.at[1].wait_present_ns = b->frames.at[1].wait_cap_ns = NS_UNKNOWN;
 	b->frames.at[2].cpu_ns = 9;
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(ask(f->history_db, "SELECT sum(cpu_ns) FROM frame_times"), 16);
 	assert_int_equal(ask(f->history_db,
 			     "SELECT coalesce(cpu_ns, wait_gpu_ns, wait_present_ns, wait_cap_ns) "
@@ -973,13 +948,13 @@ static void evicted_frames_say_so(void **state)
 	fixture_close(f);
 	f->config.history_frames = 10;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (i = 1; i <= 15; i++) {
 		struct batch *b = must(batch_new());
 
 		add_zones(b, 1, 1, (int64_t)i * 100, (int64_t)i * 100 + 100, 1);
 		add_frame(b, 1, 0, i, (int64_t)i * 100, (int64_t)i * 100 + 100);
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(history_frames_last(f->history, 1, "main", 11, &frames), 0);
 	assert_int_equal(frames.frames.count, 11);
@@ -1011,7 +986,7 @@ static void streams_have_their_own_frames(void **state)
 	add_frame(b, 1, 3, 1, 10, 110);
 	add_frame(b, 1, 3, 2, 110, 290);
 	add_zones(b, 1, 1, 100, 200, 4);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_frames(f->history, 1, "physics", 0, UINT64_MAX, &frames), 0);
 	assert_int_equal(frames.frames.count, 2);
 	assert_int_equal(frames.frames.at[1].row.end_ns, 290);
@@ -1042,7 +1017,7 @@ static void the_slowest_is_no_startup_frame(void **state)
 	struct batch *b = first_batch(1, 1);
 	uint64_t frame = 0;
 
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), -ENOENT);
 	b = must(batch_new());
 	add_frame(b, 1, 0, 1, 0, 5000);
@@ -1050,7 +1025,7 @@ static void the_slowest_is_no_startup_frame(void **state)
 	add_frame(b, 1, 0, 3, 5100, 5300);
 	add_frame(b, 1, 0, 4, 5300, 9900);
 	b->frames.at[3].flags = FRAME_PAUSED;
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), 0);
 	assert_int_equal(frame, 3);
 	assert_int_equal(history_slowest(f->history, 8, NULL, &frame), -ENOENT);
@@ -1066,14 +1041,14 @@ static void the_slowest_has_its_events(void **state)
 	fixture_close(f);
 	f->config.history_frames = 10;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (i = 1; i <= 15; i++) {
 		struct batch *b = must(batch_new());
 		int64_t begin = (int64_t)i * 1000, end = begin + (i == 3 ? 900 : 100 + (i == 9));
 
 		add_zones(b, 1, 1, begin, end, 1);
 		add_frame(b, 1, 0, i, begin, end);
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), 0);
 	assert_int_equal(frame, 9);
@@ -1094,7 +1069,7 @@ static void the_slowest_may_be_a_mere_row(void **state)
 	fixture_close(f);
 	f->config.history_frames = 10;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (i = 1; i <= 15; i++) {
 		struct batch *b = must(batch_new());
 		int64_t begin = (int64_t)i * 1000, end = begin + (i == 3 ? 900 : 100);
@@ -1103,7 +1078,7 @@ static void the_slowest_may_be_a_mere_row(void **state)
 		add_frame(b, 1, 0, i, begin, end);
 		if (i > 5)
 			b->frames.at[0].flags = FRAME_PAUSED;
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(history_slowest(f->history, 1, NULL, &frame), 0);
 	assert_int_equal(frame, 3);
@@ -1118,12 +1093,12 @@ static void sessions_are_their_owners(void **state)
 	history_tracks_vec tracks = {0};
 
 	PUSH(&b->infos, (struct info_row){1, must(strdup("level")), must(strdup("e1m1"))});
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(history_session(f->history, 0, 1002, &session), -ENOENT);
-	submit(f, first_batch(2, 2));
+	fixture_submit(f, first_batch(2, 2));
 	b = first_batch(3, 3);
 	b->sessions.at[0].state = SESSION_ENDED;
-	submit(f, b);
+	fixture_submit(f, b);
 
 	assert_int_equal(history_session(f->history, 0, HISTORY_ANY_UID, &session), 0);
 	assert_int_equal(session.row.id, 2); /* the newest that lives */
@@ -1158,7 +1133,7 @@ static void sessions_are_their_owners(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(zones_nest),
 		TEST(equal_timestamps_keep_ring_order),

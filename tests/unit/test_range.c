@@ -5,31 +5,6 @@
 #include "daemon/range.h"
 #include "shm/word.h"
 
-static int setup(void **state)
-{
-	struct fixture *f = must(calloc(1, sizeof(*f)));
-
-	fixture_init(f);
-	fixture_open(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	fixture_deinit(f);
-	free(f);
-	return 0;
-}
-
-static void submit(struct fixture *f, struct batch *b)
-{
-	store_submit(f->store, b);
-	store_flush(f->store);
-}
-
 /* Frames [0, 100), [100, 200), [200, 300) of session 1. */
 static struct batch *three_frames(void)
 {
@@ -166,7 +141,7 @@ static void zones_nest_and_sum_their_children(void **state)
 	make_with(m, 150, CHUNK_NEXT, 3); /* ends 1, begins 3 */
 	make_end(m, 160);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @110\n"
@@ -202,7 +177,7 @@ static void what_reaches_in_is_clipped(void **state)
 	make_end(m, 210);
 	make_end(m, 250);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @100\n"
@@ -240,7 +215,7 @@ static void zones_of_no_length_at_a_boundary_belong_to_what_begins(void **state)
 	make_begin(m, 200, 4);
 	make_end(m, 200);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @100\n"
@@ -261,7 +236,7 @@ static void a_silent_track_is_open_throughout(void **state)
 	add_track(b, 1, 2, "loader");
 	make_begin(m, 20, 2);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "track loader\n"
@@ -273,7 +248,7 @@ static void a_silent_track_is_open_throughout(void **state)
 	make_carried(m, 2, 20);
 	make_end(m, 290);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "track loader\n"
@@ -299,7 +274,7 @@ static void lanes_are_merged_by_time(void **state)
 	make_end(hook, 180); /* with it */
 	make_chunk(game, b);
 	make_chunk(hook, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @110\n"
@@ -328,7 +303,7 @@ static void zones_of_lanes_that_cross_are_cut(void **state)
 	make_end(hook, 180);
 	make_chunk(game, b);
 	make_chunk(hook, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @110\n"
@@ -357,7 +332,7 @@ static void loss_between_chunks_truncates(void **state)
 	make_end(m, 180);
 	make_chunk(m, b);
 	PUSH(&b->gaps, (struct gap_row){1, 1, 0, 120, 160, 9});
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "gap 120-160 of 9\n"
@@ -384,7 +359,7 @@ static void repairs_are_flagged(void **state)
 	make_with(m, 160, CHUNK_TRUNCATE, 7);
 	make_end(m, 170);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @110\n"
@@ -423,7 +398,7 @@ static void texts_values_and_events_are_told(void **state)
 	make_end(m, 160);
 	make_message(m, 200, 4, 0, "after");
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "begin 1 @100\n"
@@ -455,7 +430,7 @@ static void a_damaged_chunk_is_a_gap(void **state)
 	make_carried(m, 1, 110);
 	make_end(m, 160);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(ask(f->history_db, sql), 1);
 	assert_told(f, 2, 2,
 		    "track main\n"
@@ -490,7 +465,7 @@ static void queues_have_the_zones_of_their_frames(void **state)
 	add_span(b, 2, 1, 220, 260); /* around it */
 	add_span(b, 2, 3, 255, 270); /* reaches out of it */
 	add_span(b, 3, 4, 300, 310);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_told(f, 2, 2,
 		    "track main\n"
 		    "track graphics\n"
@@ -512,7 +487,7 @@ static void a_visitor_may_skip_and_stop(void **state)
 	make_chunk(m, b);
 	make_begin(other, 110, 3);
 	make_chunk(other, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(visit(f, 2, 2, &t), 0);
 	assert_null(strstr(t.text, "begin 3"));
 	assert_non_null(strstr(t.text, "begin 2"));
@@ -535,7 +510,7 @@ static void ranges_are_found(void **state)
 	add_track(b, 1, 2, "worker");
 	PUSH(&b->streams, (struct stream_row){1, 5, must(strdup("tick")), 2});
 	add_frame(b, 1, 5, 1, 50, 250);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
 	assert_int_equal(range.first, 2);
 	assert_int_equal(range.last, 3);
@@ -581,7 +556,7 @@ static void evicted_frames_are_not_visited(void **state)
 	make_carried(m, 1, 90);
 	make_end(m, 220);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	ask(f->history_db, "UPDATE session_totals SET evicted_before_ticks = 150 RETURNING 1");
 	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
 	assert_true(range.evicted);
@@ -667,7 +642,7 @@ static void a_frame_is_the_same_either_way(void **state)
 		add_frame(b, 1, 0, n, (int64_t)(n - 1) * 50, (int64_t)n * 50);
 	add_walk(b, 1, &seed);
 	add_walk(b, 2, &seed);
-	submit(f, b);
+	fixture_submit(f, b);
 	for (n = 1; n <= 20; n++) {
 		const struct range_query query = {.from = n, .to = n};
 		struct history_frame_detail detail;
@@ -688,7 +663,7 @@ static void a_frame_is_the_same_either_way(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(zones_nest_and_sum_their_children),
 		TEST(what_reaches_in_is_clipped),

@@ -23,12 +23,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void submit(struct fixture *f, struct batch *b)
-{
-	store_submit(f->store, b);
-	store_flush(f->store);
-}
-
 static void every_kind_of_row_is_stored(void **state)
 {
 	struct fixture *f = *state;
@@ -55,7 +49,7 @@ static void every_kind_of_row_is_stored(void **state)
 						      .frames_total = 1,
 						      .repaired[REPAIR_HEAD_BACKWARDS] = 11,
 						      .refused[7] = 12});
-	submit(f, b);
+	fixture_submit(f, b);
 
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM session_list"), 1);
 	assert_int_equal(ask(f->history_db, "SELECT memory_id FROM memories"), -1);
@@ -109,7 +103,7 @@ static void record_frames(struct fixture *f, uint64_t frames)
 {
 	uint64_t i;
 
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (i = 1; i <= frames; i++) {
 		struct batch *b = must(batch_new());
 		int64_t t1 = (int64_t)i * 100;
@@ -186,12 +180,12 @@ static void a_silent_track_keeps_its_last_chunk(void **state)
 	add_track(b, 1, 2, "loader");
 	make_begin(m, 5, 2);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	for (i = 1; i <= 100; i++) {
 		b = must(batch_new());
 		add_zones(b, 1, 1, (int64_t)i * 100, (int64_t)i * 100 + 100, 2);
 		add_frame(b, 1, 0, i, (int64_t)i * 100, (int64_t)i * 100 + 100);
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM chunks WHERE track=1"), 10);
 	assert_int_equal(ask(f->history_db, "SELECT t0 FROM chunks WHERE track=2"), 5);
@@ -201,7 +195,7 @@ static void a_silent_track_keeps_its_last_chunk(void **state)
 	make_carried(m, 2, 5);
 	make_end(m, 10050);
 	make_chunk(m, b);
-	submit(f, b);
+	fixture_submit(f, b);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM chunks WHERE track=2"), 1);
 	assert_int_equal(ask(f->history_db, "SELECT t0 FROM chunks WHERE track=2"), 10050);
 	assert_sound(f->history_db);
@@ -228,13 +222,13 @@ static void the_budget_holds_under_load(void **state)
 
 	f->config.history_mib = f->config.history_session_mib = 8;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (i = 0; i < 400; i++) {
 		struct batch *b = must(batch_new());
 
 		/* No frame mark at all: bytes alone bound it. */
 		add_many_zones(b, 1, 1, i);
-		submit(f, b);
+		fixture_submit(f, b);
 		store_health(f->store, &health);
 		assert_true(health.used_bytes <= budget + slack);
 		most = MAX(most, file_bytes(f->history_db, "") + file_bytes(f->history_db, "-wal"));
@@ -255,8 +249,8 @@ static void one_session_has_its_own_bound(void **state)
 	f->config.history_mib = 64;
 	f->config.history_session_mib = 8;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
-	submit(f, first_batch(2, 2));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(2, 2));
 	for (i = 0; i < 400; i++) {
 		struct batch *b = must(batch_new());
 
@@ -296,14 +290,14 @@ static void ended_sessions_go_first(void **state)
 			add_many_zones(b, id, 1, i);
 		if (id < 3)
 			end(b, id);
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 3);
 	for (i = 20; i < 170; i++) {
 		struct batch *b = must(batch_new());
 
 		add_many_zones(b, 3, 1, i);
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 1);
 	assert_int_equal(ask(f->history_db, "SELECT min(id) FROM sessions"), 3);
@@ -322,7 +316,7 @@ static void at_most_64_ended_sessions_stay(void **state)
 		struct batch *b = first_batch(id, (int32_t)id);
 
 		end(b, id);
-		submit(f, b);
+		fixture_submit(f, b);
 	}
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 64);
 	assert_int_equal(ask(f->history_db, "SELECT min(id) FROM sessions"), 7);
@@ -343,7 +337,7 @@ static void one_users_short_sessions_push_out_no_other_users(void **state)
 		if (id == 31)
 			add_frame(b, id, 0, 1, 0, 100);
 		end(b, id);
-		submit(f, b);
+		fixture_submit(f, b);
 		if (id == 60) { /* what it knows of users must come back */
 			fixture_close(f);
 			fixture_open(f);
@@ -365,7 +359,7 @@ static void rows_of_unknown_sessions_are_counted(void **state)
 	fixture_open(f);
 	add_zones(b, 99, 1, 0, 100, 3);
 	add_frame(b, 99, 0, 1, 0, 100);
-	submit(f, b);
+	fixture_submit(f, b);
 	store_health(f->store, &health);
 	assert_int_equal(health.events_dropped, 6);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM chunks"), 0);
@@ -412,7 +406,7 @@ static void a_session_is_resumed_where_it_was(void **state)
 					      .stack_bytes = sizeof(stack)});
 	memcpy(b->ledgers.at[0].stack, stack, sizeof(stack));
 	PUSH(&b->updates, (struct session_update_row){.id = 3, .end_ns = -1, .produced = 100});
-	submit(f, b);
+	fixture_submit(f, b);
 	fixture_close(f);
 
 	fixture_open(f);
@@ -488,11 +482,11 @@ static void a_stale_session_ends_with_its_last_event(void **state)
 	PUSH(&b->ledgers,
 	     (struct ledger_row){.session = 1, .slot = 1, .base_ticks = 1000000 + 7000000});
 	PUSH(&b->updates, (struct session_update_row){.id = 1, .end_ns = -1, .received = 17});
-	submit(f, b);
+	fixture_submit(f, b);
 	fixture_close(f);
 
 	fixture_open(f);
-	submit(f, first_batch(2, INT32_MAX));
+	fixture_submit(f, first_batch(2, INT32_MAX));
 	store_end_stale(f->store, 1, SESSION_ENDED, "unseen;");
 	store_end_stale(f->store, 2, SESSION_ENDED, "unseen;");
 	store_end_stale(f->store, 3, SESSION_ENDED, "unseen;");
@@ -525,7 +519,7 @@ static void session_ids_are_never_used_twice(void **state)
 
 	/* The history says more than the counter does. */
 	fixture_open(f);
-	submit(f, first_batch(500, 1));
+	fixture_submit(f, first_batch(500, 1));
 	fixture_close(f);
 	fixture_open(f);
 	assert_int_equal(store_next_session_id(f->store), 501);
@@ -551,7 +545,7 @@ static void without_a_state_directory_ids_are_from_the_clock(void **state)
 	assert_non_null(strstr(health.state_reason, "fprofd.db: "));
 	id = store_next_session_id(f->store);
 	assert_true(id >= before);
-	submit(f, first_batch(id, 1));
+	fixture_submit(f, first_batch(id, 1));
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 1);
 
 	snprintf(f->state_dir, sizeof(f->state_dir), "%s/state", f->dir);

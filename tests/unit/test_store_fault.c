@@ -30,12 +30,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void submit(struct fixture *f, struct batch *b)
-{
-	store_submit(f->store, b);
-	store_flush(f->store);
-}
-
 static struct store_health health_of(struct fixture *f)
 {
 	struct store_health health;
@@ -121,8 +115,8 @@ static void a_file_that_is_no_database_is_moved_aside(void **state)
 	assert_non_null(strstr(health_of(f).history_reason, "damaged"));
 	assert_non_null(strstr(health_of(f).history_reason, "history.db.corrupt-"));
 	assert_int_equal(count_files(f->history_dir, "history.db.corrupt-", "Z"), 1);
-	submit(f, first_batch(1, 1));
-	submit(f, frame_batch(1));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, frame_batch(1));
 	assert_frame(f, 1);
 	assert_sound(f->history_db);
 }
@@ -133,9 +127,9 @@ static void a_damaged_page_is_found_at_open(void **state)
 	uint64_t n;
 
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (n = 1; n <= 20; n++)
-		submit(f, frame_batch(n));
+		fixture_submit(f, frame_batch(n));
 	fixture_close(f);
 	overwrite(f->history_db, 3 * 16384, 16384);
 	fixture_open(f);
@@ -174,7 +168,7 @@ static void a_newer_history_is_moved_aside(void **state)
 	struct fixture *f = *state;
 
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	fixture_close(f);
 	foreign_sql(f, "PRAGMA user_version=1000");
 	fixture_open(f);
@@ -195,7 +189,7 @@ static void a_newer_state_is_left_alone(void **state)
 	assert_false(health_of(f).state_ok);
 	assert_non_null(strstr(health_of(f).state_reason, "newer"));
 	assert_int_equal(ask(f->state_db, "PRAGMA user_version"), 1000);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions"), 1);
 }
 
@@ -222,15 +216,15 @@ static void damage_at_run_time_keeps_live_sessions(void **state)
 	uint64_t n;
 
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (n = 1; n <= 5; n++)
-		submit(f, frame_batch(n));
+		fixture_submit(f, frame_batch(n));
 	assert_frame(f, 5);
 	foreign_sql(f, "PRAGMA writable_schema=ON;"
 		       "UPDATE sqlite_schema SET rootpage=9999 WHERE name='frames';"
 		       "PRAGMA schema_version=7777");
 	for (n = 6; n <= 10; n++)
-		submit(f, frame_batch(n));
+		fixture_submit(f, frame_batch(n));
 	assert_int_equal(health_of(f).history, STORE_ON_DISK);
 	assert_non_null(strstr(health_of(f).history_reason, "damaged"));
 	assert_int_equal(health_of(f).batches_failed, 0);
@@ -246,11 +240,11 @@ static void a_lost_table_begins_anew(void **state)
 	struct fixture *f = *state;
 
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
-	submit(f, frame_batch(1));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, frame_batch(1));
 	foreign_sql(f, "DROP TABLE frames");
-	submit(f, frame_batch(2));
-	submit(f, frame_batch(3));
+	fixture_submit(f, frame_batch(2));
+	fixture_submit(f, frame_batch(3));
 	assert_int_equal(health_of(f).batches_failed, 0);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM sessions WHERE name='game'"), 1);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), 2);
@@ -294,21 +288,21 @@ static void a_full_disk_moves_history_to_memory_and_back(void **state)
 	f->config.history_mib = f->config.history_session_mib = 8;
 	mount_small(f, "4m");
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (n = 1; n <= 10; n++)
-		submit(f, frame_batch(n));
+		fixture_submit(f, frame_batch(n));
 	fill_disk(f, filler, sizeof(filler));
 	for (n = 11; health_of(f).history == STORE_ON_DISK; n++) {
 		struct batch *b = frame_batch(n);
 
 		add_zones(b, 1, 2, (int64_t)n * 100, (int64_t)n * 100 + 99, 5000);
-		submit(f, b);
+		fixture_submit(f, b);
 		assert_true(n < 1000);
 	}
 	assert_non_null(strstr(health_of(f).history_reason, "in memory"));
 	assert_non_null(strstr(health_of(f).history_reason, "no space"));
 	for (; n % 50; n++)
-		submit(f, frame_batch(n));
+		fixture_submit(f, frame_batch(n));
 	assert_int_equal(health_of(f).batches_failed, 0);
 	assert_int_equal(health_of(f).events_dropped, 0);
 	assert_frame(f, 1); /* from before */
@@ -318,7 +312,7 @@ static void a_full_disk_moves_history_to_memory_and_back(void **state)
 	store_retry(f->store);
 	store_flush(f->store);
 	assert_int_equal(health_of(f).history, STORE_IN_MEMORY);
-	submit(f, frame_batch(n));
+	fixture_submit(f, frame_batch(n));
 
 	assert_int_equal(unlink(filler), 0);
 	store_retry(f->store);
@@ -327,7 +321,7 @@ static void a_full_disk_moves_history_to_memory_and_back(void **state)
 	assert_string_equal(health_of(f).history_reason, "");
 	assert_frame(f, 1);
 	assert_frame(f, n);
-	submit(f, frame_batch(n + 1));
+	fixture_submit(f, frame_batch(n + 1));
 	assert_frame(f, n + 1);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), n + 1);
 	assert_sound(f->history_db);
@@ -341,8 +335,8 @@ static void without_a_directory_history_is_in_memory(void **state)
 	fclose(file);
 	fixture_open(f);
 	assert_int_equal(health_of(f).history, STORE_IN_MEMORY);
-	submit(f, first_batch(1, 1));
-	submit(f, frame_batch(1));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, frame_batch(1));
 	assert_frame(f, 1);
 	assert_int_equal(unlink(f->history_dir), 0);
 	store_retry(f->store);
@@ -362,7 +356,7 @@ static void memory_is_bounded_too(void **state)
 	fclose(file);
 	f->config.history_mib = f->config.history_session_mib = 8;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
+	fixture_submit(f, first_batch(1, 1));
 	for (i = 0; i < 300; i++) {
 		struct batch *b = must(batch_new());
 
@@ -386,8 +380,8 @@ static void a_reader_that_holds_a_transaction_is_left_behind(void **state)
 
 	f->config.history_mib = f->config.history_session_mib = 16;
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
-	submit(f, frame_batch(++n));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, frame_batch(++n));
 	assert_frame(f, n);
 	assert_int_equal(sqlite3_open(f->history_db, &pin), SQLITE_OK);
 	assert_int_equal(sql_exec(pin, "BEGIN"), 0);
@@ -398,7 +392,7 @@ static void a_reader_that_holds_a_transaction_is_left_behind(void **state)
 		struct batch *b = frame_batch(++n);
 
 		add_zones(b, 1, 2, (int64_t)n * 100, (int64_t)n * 100 + 99, 10000);
-		submit(f, b);
+		fixture_submit(f, b);
 		assert_true(health_of(f).used_bytes < 18 << 20);
 		assert_true(n < 1000);
 	}
@@ -406,7 +400,7 @@ static void a_reader_that_holds_a_transaction_is_left_behind(void **state)
 	assert_non_null(strstr(health_of(f).history_reason, "another program"));
 	assert_frame(f, 1);
 	assert_frame(f, n);
-	submit(f, frame_batch(++n));
+	fixture_submit(f, frame_batch(++n));
 	assert_frame(f, n);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), n);
 
@@ -416,7 +410,7 @@ static void a_reader_that_holds_a_transaction_is_left_behind(void **state)
 	sqlite3_finalize(stmt);
 	assert_int_equal(sql_exec(pin, "COMMIT"), 0);
 	sqlite3_close(pin);
-	submit(f, frame_batch(++n));
+	fixture_submit(f, frame_batch(++n));
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), n);
 	assert_frame(f, n);
 	assert_int_equal(health_of(f).wal_rotations, 1);
@@ -434,8 +428,8 @@ static void removed_files_are_written_again(void **state)
 	uint64_t n = 0;
 
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
-	submit(f, frame_batch(++n));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, frame_batch(++n));
 	for (which = 1; which < 8; which++) {
 		if (which == 4)
 			continue; /* -shm alone: SQLite maps it and needs no name */
@@ -444,8 +438,8 @@ static void removed_files_are_written_again(void **state)
 			if (which & 1u << i)
 				unlink(path);
 		}
-		submit(f, frame_batch(++n));
-		submit(f, frame_batch(++n));
+		fixture_submit(f, frame_batch(++n));
+		fixture_submit(f, frame_batch(++n));
 		assert_frame(f, 1);
 		assert_frame(f, n);
 		assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), n);
@@ -462,16 +456,16 @@ static void a_writer_that_holds_the_lock_is_left_behind(void **state)
 	sqlite3 *lock;
 
 	fixture_open(f);
-	submit(f, first_batch(1, 1));
-	submit(f, frame_batch(1));
+	fixture_submit(f, first_batch(1, 1));
+	fixture_submit(f, frame_batch(1));
 	assert_int_equal(sqlite3_open(f->history_db, &lock), SQLITE_OK);
 	assert_int_equal(sql_exec(lock, "BEGIN IMMEDIATE; DELETE FROM frames"), 0);
-	submit(f, frame_batch(2));
+	fixture_submit(f, frame_batch(2));
 	assert_int_equal(health_of(f).wal_rotations, 1);
 	assert_int_equal(health_of(f).batches_failed, 0);
 	assert_int_equal(sql_exec(lock, "COMMIT"), 0);
 	sqlite3_close(lock);
-	submit(f, frame_batch(3));
+	fixture_submit(f, frame_batch(3));
 	assert_frame(f, 1);
 	assert_frame(f, 3);
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames"), 3);

@@ -222,12 +222,6 @@ static sqlite3 *open_sql(const struct fixture *f, sqlite3 **ret_source, uint32_t
 	return db;
 }
 
-static void submit(struct fixture *f, struct batch *b)
-{
-	store_submit(f->store, b);
-	store_flush(f->store);
-}
-
 static int64_t ask_int(sqlite3 *db, const char *sql)
 {
 	int64_t value = -1;
@@ -249,7 +243,7 @@ static void zones_are_those_of_the_history(void **state)
 		statistics_seed(&random, round);
 		fixture_init(&f);
 		fixture_open(&f);
-		submit(&f, make_history(&random));
+		fixture_submit(&f, make_history(&random));
 		db = open_sql(&f, &source, VTAB_ANY_UID);
 		for (frame = 1; frame <= FRAMES; frame++) {
 			char *expected = zones_of_history(f.history, frame);
@@ -276,7 +270,7 @@ static void one_scan_is_all_frames(void **state)
 	statistics_seed(&random, 4711);
 	fixture_init(&f);
 	fixture_open(&f);
-	submit(&f, make_history(&random));
+	fixture_submit(&f, make_history(&random));
 	db = open_sql(&f, &source, VTAB_ANY_UID);
 	assert_true(ask_int(db, "SELECT count(*) FROM zones WHERE frame IS NOT NULL") > 100);
 	assert_int_equal(
@@ -303,7 +297,7 @@ static void a_damaged_chunk_is_an_event(void **state)
 	fixture_open(&f);
 	b = make_history(&random);
 	b->chunks.at[0].data[0] ^= 0xff; /* its version; the checksum is of what is packed */
-	submit(&f, b);
+	fixture_submit(&f, b);
 	db = open_sql(&f, &source, VTAB_ANY_UID);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM events WHERE kind = 'damaged'"), 1);
 	assert_int_equal(ask_int(db, "SELECT (SELECT value FROM events WHERE kind = 'damaged') = "
@@ -330,7 +324,7 @@ static void sessions_of_others_are_not_there(void **state)
 	statistics_seed(&random, 1);
 	fixture_init(&f);
 	fixture_open(&f);
-	submit(&f, make_history(&random));
+	fixture_submit(&f, make_history(&random));
 	db = open_sql(&f, &source, 1002); /* the session is 1001's */
 	for (i = 0; i < ARRAY_SIZE(tables); i++) {
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", tables[i]);
