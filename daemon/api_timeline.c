@@ -18,7 +18,6 @@
 struct drawn {
 	const struct api_range *r;
 	const struct timeline *t;
-	const char *stream;
 	int64_t asked_ns;
 	uint32_t *indexes; /* by marker: place in order, from 1; 0: not met */
 	size_t marker_count;

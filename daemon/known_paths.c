@@ -225,8 +225,11 @@ static int walk(struct known_paths *known, const struct detail_path *path,
 		const struct range *range, struct known_place *place)
 {
 	struct search search = {.known = known, .path = path, .range = range, .place = place};
-	const struct range_visitor visitor = {
-		.userdata = &search, .track = on_track, .begin = on_begin, .end = on_end};
+	const struct range_visitor visitor = {.userdata = &search,
+					      .no_texts = true,
+					      .track = on_track,
+					      .begin = on_begin,
+					      .end = on_end};
 	int r = -ENOMEM;
 
 	search.offered = calloc(range->markers.count + 1, sizeof(*search.offered));

@@ -552,8 +552,7 @@ static int show_span(struct visit *v, sqlite3_stmt *stmt, ends_vec *ends)
 static int visit_queue(struct visit *v)
 {
 	const struct range *range = v->range;
-	uint64_t first = range->frames.frames.at[0].row.frame;
-	int64_t key[] = {(int64_t)range->session, (int64_t)first, (int64_t)range->last, v->track};
+	int64_t key[] = {(int64_t)range->session, 0, (int64_t)range->last, v->track};
 	sqlite3_stmt *stmt;
 	ends_vec ends = {0};
 	int r = 0;
