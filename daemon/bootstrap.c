@@ -160,13 +160,15 @@ int bootstrap_runs_difference(const double *a, size_t a_count, const double *b, 
 /* A side with what draws need: of each run the sums before each sample, and its block. */
 struct prepared {
 	const struct bootstrap_side *side;
-	double *sums; /* of all runs, count + 1 each */
+	double *sums;	/* of all runs, count + 1 each */
+	size_t *starts; /* of a run's sums */
 	size_t *blocks;
 };
 
 static void prepared_deinit(struct prepared *p)
 {
 	free(p->sums);
+	free(p->starts);
 	free(p->blocks);
 }
 
@@ -183,13 +185,15 @@ static int prepare(const struct bootstrap_side *side, struct prepared *p)
 		return -ERANGE;
 	p->side = side;
 	p->sums = malloc(all * sizeof(*p->sums));
+	p->starts = malloc(side->runs * sizeof(*p->starts));
 	p->blocks = malloc(side->runs * sizeof(*p->blocks));
-	if (!p->sums || !p->blocks)
+	if (!p->sums || !p->starts || !p->blocks)
 		return -ENOMEM;
 	for (i = 0; i < side->runs; i++) {
 		p->blocks[i] = bootstrap_block(side->samples[i], side->counts[i]);
 		if (!p->blocks[i])
 			return -ENOMEM;
+		p->starts[i] = at;
 		p->sums[at] = 0;
 		for (k = 0; k < side->counts[i]; k++)
 			p->sums[at + k + 1] = p->sums[at + k] + side->samples[i][k];
@@ -215,16 +219,14 @@ static double draw_mean(const double *sums, size_t count, size_t block,
 
 static double draw_side(const struct prepared *p, struct statistics_random *random)
 {
-	size_t runs = p->side->runs, i, k;
+	size_t runs = p->side->runs, i;
 	double sum = 0;
 
 	for (i = 0; i < runs; i++) {
 		size_t run = statistics_below(random, runs);
-		const double *sums = p->sums;
 
-		for (k = 0; k < run; k++)
-			sums += p->side->counts[k] + 1;
-		sum += draw_mean(sums, p->side->counts[run], p->blocks[run], random);
+		sum += draw_mean(p->sums + p->starts[run], p->side->counts[run], p->blocks[run],
+				 random);
 	}
 	return sum / (double)runs;
 }
