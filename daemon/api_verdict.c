@@ -38,6 +38,16 @@ static void json_verdict_members(struct json *j, const struct verdict *v)
 	json_member_double(j, "confidence", v->confidence);
 	json_member_string(j, "sentence", v->sentence);
 	json_member_bool(j, "kernel", v->kernel);
+	json_member_string(j, "events", verdict_events_names[v->events]);
+	json_key(j, "zone");
+	if (v->zone) {
+		json_object_begin(j);
+		json_member_string(j, "name", v->zone);
+		json_member_int(j, "self_ns", v->zone_ns);
+		json_object_end(j);
+	} else {
+		json_null(j);
+	}
 	json_parts(j, v->ns, v->evidence);
 	json_key(j, "compared");
 	json_object_begin(j);

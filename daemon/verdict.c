@@ -19,6 +19,8 @@ const char *const verdict_part_names[PARTS] = {"cpu",	  "spin",  "runnable", "gp
 const char *const verdict_bound_names[BOUNDS] = {"unknown",   "gpu",  "display", "cap",	  "cpu",
 						 "scheduler", "lock", "io",	 "memory"};
 
+const char *const verdict_events_names[EVENTS_STATES] = {"complete", "lost", "partial", "gone"};
+
 /* ---- the partition ---- */
 
 static enum verdict_part of_zone(enum fprof_marker_kind kind)
@@ -41,15 +43,17 @@ static enum verdict_part of_reason(enum wait_reason reason)
 
 enum evidence { BY_ZONE, BY_KERNEL, BY_BOTH };
 
-/* One stretch in which nothing changes. sched NULL: the kernel was not asked. */
+/* One stretch in which nothing changes. sched NULL: the kernel was not asked. all_zones: there are
+ * no waits but those. */
 static enum verdict_part classify(const struct sched_interval *sched,
-				  const struct wait_segment *wait, enum evidence *ret_evidence)
+				  const struct wait_segment *wait, bool all_zones,
+				  enum evidence *ret_evidence)
 {
 	bool known = sched && sched->state != SCHED_STATE_UNKNOWN;
 
 	*ret_evidence = known && wait ? BY_BOTH : known ? BY_KERNEL : BY_ZONE;
 	if (!known)
-		return wait ? of_zone(wait->kind) : sched ? PART_UNKNOWN : PART_CPU;
+		return wait ? of_zone(wait->kind) : sched || !all_zones ? PART_UNKNOWN : PART_CPU;
 	switch (sched->state) {
 	case SCHED_STATE_RUNNING:
 		return wait ? PART_SPIN : PART_CPU;
@@ -74,9 +78,12 @@ static void add(struct verdict *v, enum verdict_part part, enum evidence evidenc
 }
 
 void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
-		       const sched_intervals_vec *sched, const wait_segments_vec *waits)
+		       struct verdict_cursor *cursor)
 {
-	size_t si = 0, wi = 0;
+	const sched_intervals_vec *sched = cursor->sched;
+	const wait_segments_vec *waits = cursor->waits;
+	size_t si = cursor->next_sched, wi = cursor->next_wait;
+	bool all_zones = v->events == EVENTS_COMPLETE || v->events == EVENTS_LOST;
 	int64_t t = t0, next, from_ns = range_ns(range, t0), to_ns;
 	enum evidence evidence;
 	enum verdict_part part;
@@ -97,12 +104,14 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 			next = MIN(next, s ? s->t1 : sched->at[si].t0);
 		if (wi < waits->count)
 			next = MIN(next, w ? w->t1 : waits->at[wi].t0);
-		part = classify(s, w, &evidence);
+		part = classify(s, w, all_zones, &evidence);
 		to_ns = range_ns(range, next);
 		add(v, part, evidence, to_ns - from_ns);
 		from_ns = to_ns;
 		t = next;
 	}
+	cursor->next_sched = si;
+	cursor->next_wait = wi;
 	v->kernel = sched->count > 0 && v->ns[PART_UNKNOWN] * 20 <= v->wall_ns;
 }
 
@@ -195,6 +204,20 @@ static double sureness(const struct verdict *v, enum verdict_bound bound)
 		       : sure * 0.6;
 }
 
+/* Adds to the sentence. */
+static void say_more(struct verdict *v, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say_more(struct verdict *v, const char *format, ...)
+{
+	size_t at = strlen(v->sentence);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->sentence + at, sizeof(v->sentence) - at, format, args);
+	va_end(args);
+}
+
 static void judge_largest(struct verdict *v)
 {
 	enum verdict_bound bound = largest(v, BOUNDS);
@@ -202,8 +225,35 @@ static void judge_largest(struct verdict *v)
 	const char *how = v->kernel || bound != BOUND_CPU ? "" : ", by elimination";
 
 	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sureness(v, bound),
-	    "For %.2f of %.2f ms (%.0f%%) %s%s.", ms(ns), ms(v->wall_ns), 100 * share(v, ns),
+	    "For %.2f of %.2f ms (%.0f%%) %s%s", ms(ns), ms(v->wall_ns), 100 * share(v, ns),
 	    words_of(bound), how);
+	if (bound == BOUND_CPU && v->zone)
+		say_more(v, "; %.2f ms passed in %.80s", ms(v->zone_ns), v->zone);
+	say_more(v, ".");
+}
+
+static void say_usual(struct verdict *v)
+{
+	double off = v->usual_ns > 0 ? (double)v->wall_ns / (double)v->usual_ns - 1 : 0;
+	const char *how = off > VERDICT_USUAL	 ? "longer than"
+			  : off < -VERDICT_USUAL ? "shorter than"
+						 : "as";
+
+	if (v->usual_ns > 0)
+		say_more(v, ", %s usual (%.2f ms)", how, ms(v->usual_ns));
+}
+
+/* What was missing to judge by. */
+static void doubt(struct verdict *v)
+{
+	static const char *const why[EVENTS_STATES] = {"", " Events of its time were lost.",
+						       " Not all of its thread was recorded.",
+						       " Its events are gone."};
+
+	if (v->events == EVENTS_COMPLETE)
+		return;
+	v->confidence *= VERDICT_DOUBT;
+	say_more(v, "%s", why[v->events]);
 }
 
 /* A limiter and a display pace a frame by what they make it wait. A driver's block inside the
@@ -217,10 +267,10 @@ static bool judge_paced(struct verdict *v)
 	if (share(v, slack) < VERDICT_SLACK || !usual)
 		return false;
 	say(v, cap ? BOUND_CAP : BOUND_DISPLAY, MIN(1.0, 0.6 + 2 * share(v, slack)),
-	    "It was done after %.2f ms and waited %.2f ms for the %s; the frame took %.2f ms, as "
-	    "usual (%.2f ms).",
-	    ms(v->wall_ns - slack), ms(slack), cap ? "frame limiter" : "display", ms(v->wall_ns),
-	    ms(v->usual_ns > 0 ? v->usual_ns : v->wall_ns));
+	    "It was done after %.2f ms and waited %.2f ms for the %s; the frame took %.2f ms",
+	    ms(v->wall_ns - slack), ms(slack), cap ? "frame limiter" : "display", ms(v->wall_ns));
+	say_usual(v);
+	say_more(v, ".");
 	return true;
 }
 
@@ -228,12 +278,15 @@ void verdict_judge(struct verdict *v)
 {
 	double busy = v->gpu_busy_ns == NS_UNKNOWN ? 0.0 : share(v, v->gpu_busy_ns);
 
-	if (v->wall_ns <= 0)
+	if (v->wall_ns <= 0) {
 		say(v, BOUND_UNKNOWN, 0.0, "The frame took no time.");
-	else if (busy >= VERDICT_GPU_SATURATED)
+	} else if (busy >= VERDICT_GPU_SATURATED) {
 		say(v, BOUND_GPU, MIN(1.0, busy),
 		    "The GPU was busy for %.2f of %.2f ms (%.0f%%, saturated from %.0f%% on).",
 		    ms(v->gpu_busy_ns), ms(v->wall_ns), 100 * busy, 100 * VERDICT_GPU_SATURATED);
-	else if (share(v, v->ns[PART_UNKNOWN]) > 0.5 || !judge_paced(v))
-		judge_largest(v);
+	} else {
+		if (share(v, v->ns[PART_UNKNOWN]) > 0.5 || !judge_paced(v))
+			judge_largest(v);
+		doubt(v);
+	}
 }

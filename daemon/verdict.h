@@ -57,17 +57,31 @@ struct verdict_evidence {
 	int64_t zone_ns, kernel_ns, both_ns; /* add up to the part's ns */
 };
 
+/* How much of a frame's events there is to judge by. In the last two time outside of wait zones is
+ * not cpu by elimination. */
+enum verdict_events {
+	EVENTS_COMPLETE = 0,
+	EVENTS_LOST,	/* some of its time were lost, none that would tell of its thread's waits */
+	EVENTS_PARTIAL, /* not all of its thread was recorded */
+	EVENTS_GONE,	/* none is here any more */
+	EVENTS_STATES
+};
+extern const char *const verdict_events_names[EVENTS_STATES];
+
 struct verdict {
 	uint64_t frame;
+	enum verdict_events events;
 	int64_t wall_ns;
 	int64_t ns[PARTS]; /* add up to wall_ns */
 	struct verdict_evidence evidence[PARTS];
 	bool kernel;	     /* the kernel was asked about (nearly) all of it */
 	int64_t gpu_busy_ns; /* NS_UNKNOWN: not known */
 	int64_t usual_ns;    /* the median wall time of the frames around */
+	const char *zone;    /* with the most self time outside of waits, the range's; NULL: none */
+	int64_t zone_ns;     /* that time */
 	enum verdict_bound bound;
 	double confidence; /* 0..1 */
-	char sentence[256];
+	char sentence[384];
 };
 
 /* GPU busy for so much of the frame: it is the ceiling, whatever the CPU waited for. */
@@ -77,10 +91,21 @@ struct verdict {
 /* A frame that is so much longer than usual was held by something, slack or not. */
 #define VERDICT_HITCH 1.5
 
-/* Sums the parts of the frame [t0, t1): sched and waits are sorted and may reach beyond it. */
+/* As long as usual: at most so much off. */
+#define VERDICT_USUAL 0.10
+/* What is left of the confidence where events are missing. */
+#define VERDICT_DOUBT 0.5
+
+/* Where the frames of one thread have come to in its lists, which are sorted. */
+struct verdict_cursor {
+	const sched_intervals_vec *sched;
+	const wait_segments_vec *waits;
+	size_t next_sched, next_wait;
+};
+/* Sums the parts of the frame [t0, t1): v has events. Frames come with rising t0. */
 void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
-		       const sched_intervals_vec *sched, const wait_segments_vec *waits);
-/* Chooses the word: v has wall_ns, parts, gpu_busy_ns and usual_ns. */
+		       struct verdict_cursor *cursor);
+/* Chooses the word: v has wall_ns, parts, gpu_busy_ns, usual_ns, zone and events. */
 void verdict_judge(struct verdict *v);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A range is read once for its wait zones and once, a marking thread, for what the scheduler did;
- * then each frame is judged by itself. What is usual is the median of the frames' wall times.
+ * A range is read once for its zones and once, a marking thread, for what the scheduler did; then
+ * each frame is judged by itself. Of the zones of a marking thread the stretches of waiting are
+ * kept, and for each frame the one that was innermost longest while it did not wait. What is usual
+ * is the median of the frames' wall times.
  */
 #include "verdict_range.h"
 
@@ -22,6 +24,13 @@ struct marking {
 	int32_t tid;
 	wait_segments_vec waits;
 	sched_intervals_vec sched;
+	struct verdict_cursor cursor;
+};
+
+/* The zone with the most self time of a frame. */
+struct lead {
+	uint32_t marker;
+	int64_t ticks; /* 0: there is none */
 };
 
 struct reading {
@@ -31,6 +40,11 @@ struct reading {
 	enum fprof_marker_kind stack[DEPTH_MAX];
 	unsigned depth;
 	int64_t since;
+	struct lead *leads;    /* by frame */
+	int64_t *self;	       /* ticks by marker, of the frame in progress: */
+	VEC(uint32_t) touched; /* those that have any */
+	VEC(uint32_t) open;    /* markers of all open zones */
+	size_t frame;
 };
 
 static void reading_deinit(struct reading *r)
@@ -42,6 +56,10 @@ static void reading_deinit(struct reading *r)
 		VEC_FREE(&r->threads.at[i].sched);
 	}
 	VEC_FREE(&r->threads);
+	VEC_FREE(&r->touched);
+	VEC_FREE(&r->open);
+	free(r->leads);
+	free(r->self);
 }
 
 static struct marking *marking_of(struct reading *r, uint32_t track)
@@ -70,7 +88,7 @@ static int add_marking(struct reading *r, uint32_t track)
 	return VEC_PUSH(&r->threads, m);
 }
 
-/* ---- wait zones ---- */
+/* ---- zones ---- */
 
 static bool is_wait(const struct range *range, uint32_t marker, enum fprof_marker_kind *ret_kind)
 {
@@ -80,26 +98,71 @@ static bool is_wait(const struct range *range, uint32_t marker, enum fprof_marke
 	return kind >= FPROF_MARKER_WAIT_GPU && kind <= FPROF_MARKER_WAIT_CAP;
 }
 
+/* Time that passed in the innermost zone. */
+static int add_self(struct reading *r, int64_t ticks)
+{
+	uint32_t marker = r->open.count > 0 ? r->open.at[r->open.count - 1] : UINT32_MAX;
+
+	if (r->depth > 0 || marker >= r->range->markers.count || ticks <= 0)
+		return 0;
+	r->self[marker] += ticks;
+	return r->self[marker] == ticks ? VEC_PUSH(&r->touched, marker) : 0;
+}
+
+static void end_frame(struct reading *r)
+{
+	struct lead *lead = &r->leads[r->frame];
+	bool own = r->range->frames.frames.at[r->frame].row.track == r->now->track;
+	size_t i;
+
+	for (i = 0; i < r->touched.count; i++) {
+		uint32_t marker = r->touched.at[i];
+
+		if (own && r->self[marker] > lead->ticks)
+			*lead = (struct lead){marker, r->self[marker]};
+		r->self[marker] = 0;
+	}
+	r->touched.count = 0;
+}
+
+/* The thread has come to t: a stretch of waiting, or self time of frames. */
+static int pass(struct reading *r, int64_t t)
+{
+	const struct history_frames *frames = &r->range->frames;
+	struct wait_segment segment = {r->since, t, FPROF_MARKER_ZONE};
+	int64_t since = r->since;
+	int rc = 0;
+
+	for (; r->frame < frames->frames.count && frames->frames.at[r->frame].row.t1 <= t;
+	     r->frame++) {
+		int64_t end = frames->frames.at[r->frame].row.t1;
+
+		if (rc == 0)
+			rc = add_self(r, end - since);
+		since = MAX(since, end);
+		end_frame(r);
+	}
+	if (rc == 0)
+		rc = add_self(r, t - since);
+	r->since = t;
+	if (rc < 0 || r->depth == 0 || t <= segment.t0)
+		return rc;
+	segment.kind = r->stack[MIN(r->depth, (unsigned)DEPTH_MAX) - 1];
+	return VEC_PUSH(&r->now->waits, segment);
+}
+
 static int visit_track(void *userdata, size_t index, const struct track_row *track)
 {
 	struct reading *r = userdata;
+	int rc = r->now ? pass(r, r->range->t1) : 0;
 
 	(void)index;
 	r->now = marking_of(r, track->track);
 	r->depth = 0;
-	return r->now ? 0 : 1;
-}
-
-static int cut(struct reading *r, int64_t t)
-{
-	struct wait_segment segment = {r->since, t, FPROF_MARKER_ZONE};
-	unsigned depth = MIN(r->depth, (unsigned)DEPTH_MAX);
-
-	r->since = t;
-	if (depth == 0 || t <= segment.t0)
-		return 0;
-	segment.kind = r->stack[depth - 1];
-	return VEC_PUSH(&r->now->waits, segment);
+	r->open.count = 0;
+	r->since = r->range->t0;
+	r->frame = 0;
+	return rc < 0 ? rc : !r->now;
 }
 
 static int visit_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
@@ -109,25 +172,27 @@ static int visit_begin(void *userdata, uint32_t marker, int64_t t, uint32_t dept
 	int rc;
 
 	(void)depth;
+	rc = pass(r, t);
+	if (rc < 0 || VEC_PUSH(&r->open, marker) < 0)
+		return rc < 0 ? rc : -ENOMEM;
 	if (!is_wait(r->range, marker, &kind))
 		return 0;
-	rc = cut(r, t);
 	if (r->depth < DEPTH_MAX)
 		r->stack[r->depth] = kind;
 	r->depth++;
-	return rc;
+	return 0;
 }
 
 static int visit_end(void *userdata, const struct range_zone *zone)
 {
 	struct reading *r = userdata;
 	enum fprof_marker_kind kind;
-	int rc;
+	int rc = pass(r, zone->end);
 
-	if (!is_wait(r->range, zone->marker, &kind) || r->depth == 0)
-		return 0;
-	rc = cut(r, zone->end);
-	r->depth--;
+	if (r->open.count > 0)
+		r->open.count--;
+	if (is_wait(r->range, zone->marker, &kind) && r->depth > 0)
+		r->depth--;
 	return rc;
 }
 
@@ -148,11 +213,18 @@ static int read_sched(struct history *h, struct reading *r)
 
 static int read_all(struct history *h, struct reading *r)
 {
-	const struct range_visitor visitor = {
-		.userdata = r, .track = visit_track, .begin = visit_begin, .end = visit_end};
+	const struct range_visitor visitor = {.userdata = r,
+					      .no_texts = true,
+					      .track = visit_track,
+					      .begin = visit_begin,
+					      .end = visit_end};
 	size_t i;
 	int rc = 0;
 
+	r->leads = calloc(r->range->frames.frames.count + 1, sizeof(*r->leads));
+	r->self = calloc(r->range->markers.count + 1, sizeof(*r->self));
+	if (!r->leads || !r->self)
+		return -ENOMEM;
 	for (i = 0; i < r->range->frames.frames.count && rc == 0; i++) {
 		uint32_t track = r->range->frames.frames.at[i].row.track;
 
@@ -161,63 +233,115 @@ static int read_all(struct history *h, struct reading *r)
 	}
 	if (rc == 0)
 		rc = range_visit(h, r->range, &visitor);
+	if (rc == 0 && r->now)
+		rc = pass(r, r->range->t1);
 	return rc < 0 ? rc : read_sched(h, r);
+}
+
+typedef VEC(double) walls_vec;
+
+static int add_walls(const struct history_frames *frames, walls_vec *walls)
+{
+	size_t i;
+
+	if (VEC_RESERVE(walls, frames->frames.count + 1) < 0)
+		return -ENOMEM;
+	for (i = 0; i < frames->frames.count; i++) {
+		const struct frame_row *row = &frames->frames.at[i].row;
+
+		walls->at[walls->count++] = (double)(row->end_ns - row->begin_ns);
+	}
+	return 0;
+}
+
+static int add_margin(struct history *h, const struct range *range, const char *stream,
+		      uint64_t from, uint64_t to, walls_vec *walls)
+{
+	__attribute__((cleanup(history_frames_deinit))) struct history_frames frames = {0};
+	int rc = from > to ? 0 : history_frames(h, range->session, stream, from, to, &frames);
+
+	return rc < 0 ? rc : add_walls(&frames, walls);
 }
 
 /* The median over the range and what is around it. */
 static int usual_wall(struct history *h, const struct range *range, const char *stream,
 		      int64_t *ret_ns)
 {
-	__attribute__((cleanup(history_frames_deinit))) struct history_frames around = {0};
 	uint64_t from = range->first > AROUND ? range->first - AROUND : 1;
-	int rc = history_frames(h, range->session, stream, from, range->last + AROUND, &around);
-	size_t i, n = around.frames.count;
-	_cleanup_free_ double *walls = malloc((n + 1) * sizeof(*walls));
+	walls_vec walls = {0};
+	int rc = add_margin(h, range, stream, from, range->first - 1, &walls);
 
-	*ret_ns = 0;
-	if (rc < 0 || !walls)
-		return rc < 0 ? rc : -ENOMEM;
-	for (i = 0; i < n; i++)
-		walls[i] =
-			(double)(around.frames.at[i].row.end_ns - around.frames.at[i].row.begin_ns);
-	statistics_sort(walls, n);
-	if (n > 0)
-		*ret_ns = (int64_t)statistics_percentile(walls, n, 50);
-	return 0;
+	if (rc == 0)
+		rc = add_walls(&range->frames, &walls);
+	if (rc == 0)
+		rc = add_margin(h, range, stream, range->last + 1, range->last + AROUND, &walls);
+	if (rc == 0) {
+		statistics_sort(walls.at, walls.count);
+		*ret_ns = (int64_t)statistics_percentile(walls.at, walls.count, 50);
+	}
+	VEC_FREE(&walls);
+	return rc;
 }
 
-static int64_t gpu_busy(const struct range *range, uint64_t frame)
+/* Rows of GPUs come by frame: *next is the first that may be of this one. */
+static int64_t gpu_busy(const struct range *range, uint64_t frame, size_t *next)
 {
 	int64_t busy = NS_UNKNOWN;
-	size_t i;
 
-	for (i = 0; i < range->frames.gpus.count; i++) {
-		const struct history_frame_gpu *g = &range->frames.gpus.at[i];
+	for (; *next < range->frames.gpus.count; ++*next) {
+		const struct history_frame_gpu *g = &range->frames.gpus.at[*next];
 
+		if (g->frame > frame)
+			break;
 		if (g->frame == frame && g->gpu.final && g->gpu.missing == 0)
 			busy = MAX(busy, g->gpu.busy_ns);
 	}
 	return busy;
 }
 
-/* Lists advance with the frames: nothing before the last one's end is looked at again. */
+static enum verdict_events events_of(const struct range *range, size_t frame)
+{
+	const struct frame_row *row = &range->frames.frames.at[frame].row;
+
+	if (frame < range->kept_from)
+		return EVENTS_GONE;
+	if (row->cpu_ns == NS_UNKNOWN)
+		return EVENTS_PARTIAL;
+	return row->flags & FRAME_LOST_EVENTS ? EVENTS_LOST : EVENTS_COMPLETE;
+}
+
+static void set_zone(const struct reading *r, size_t frame, struct verdict *v)
+{
+	const struct lead *lead = &r->leads[frame];
+	const struct marker_row *marker = range_marker(r->range, lead->marker);
+
+	if (lead->ticks == 0 || !marker)
+		return;
+	v->zone = marker->name;
+	v->zone_ns = range_ns(r->range, lead->ticks);
+}
+
 static void judge_frames(struct reading *r, int64_t usual, verdicts_vec *verdicts)
 {
-	static const sched_intervals_vec none_known;
-	static const wait_segments_vec no_waits;
-	size_t i;
+	size_t i, gpu = 0;
 
+	for (i = 0; i < r->threads.count; i++) {
+		struct marking *m = &r->threads.at[i];
+
+		m->cursor = (struct verdict_cursor){.sched = &m->sched, .waits = &m->waits};
+	}
 	for (i = 0; i < r->range->frames.frames.count; i++) {
 		const struct frame_row *row = &r->range->frames.frames.at[i].row;
-		const struct marking *m = marking_of(r, row->track);
 		struct verdict *v = &verdicts->at[verdicts->count++];
 
 		memset(v, 0, sizeof(*v));
 		v->frame = row->frame;
+		v->events = events_of(r->range, i);
 		v->usual_ns = usual;
-		v->gpu_busy_ns = row->stream == 0 ? gpu_busy(r->range, row->frame) : NS_UNKNOWN;
-		verdict_partition(v, r->range, row->t0, row->t1, m ? &m->sched : &none_known,
-				  m ? &m->waits : &no_waits);
+		v->gpu_busy_ns = gpu_busy(r->range, row->frame, &gpu);
+		set_zone(r, i, v);
+		verdict_partition(v, r->range, row->t0, row->t1,
+				  &marking_of(r, row->track)->cursor);
 		verdict_judge(v);
 	}
 }

@@ -6,7 +6,8 @@
 #include "verdict.h"
 
 typedef VEC(struct verdict) verdicts_vec;
-/* One a frame of range->frames, in order; stream: the range's (NULL: main). 0 or -errno. */
+/* One a frame of range->frames, in order; stream: the range's (NULL: main). Names are the range's.
+ * 0 or -errno. */
 int verdict_range(struct history *h, const struct range *range, const char *stream,
 		  verdicts_vec *ret_verdicts);
 
