@@ -62,6 +62,8 @@ struct history_frames {
 	uint64_t first_row, last_row; /* of the stream; 0: none */
 };
 void history_frames_deinit(struct history_frames *frames);
+/* The index of the first frame that ends after t; their count: there is none. */
+size_t history_frames_after(const struct history_frames *frames, int64_t t);
 /* stream NULL: main. from..to inclusive. -ENOENT: no such session or stream. */
 int history_frames(struct history *h, uint64_t session, const char *stream, uint64_t from,
 		   uint64_t to, struct history_frames *ret_frames);

@@ -85,8 +85,7 @@ static int read_gpus(struct history *h, uint64_t session, struct history_frames 
 	return r;
 }
 
-/* The first frame that ends after t. */
-static size_t first_after(const struct history_frames *frames, int64_t t)
+size_t history_frames_after(const struct history_frames *frames, int64_t t)
 {
 	size_t low = 0, high = frames->frames.count;
 
@@ -116,7 +115,7 @@ static int read_late(struct history *h, uint64_t session, struct history_frames 
 		int64_t t0 = row_int(&row), t1 = row_int(&row);
 		uint32_t late = row_u32(&row);
 
-		for (i = first_after(frames, t0); i < count && f[i].row.t0 <= t1; i++) {
+		for (i = history_frames_after(frames, t0); i < count && f[i].row.t0 <= t1; i++) {
 			f[i].late_events += late;
 			f[i].row.flags |= FRAME_LATE_EVENTS;
 		}

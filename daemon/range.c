@@ -253,19 +253,46 @@ static bool is_in(const struct history_frame *frame, int64_t t)
 size_t range_frame_at(const struct range *range, int64_t t, size_t hint)
 {
 	const struct history_frame *f = range->frames.frames.at;
+	size_t count = range->frames.frames.count, at;
+
+	if (hint < count && is_in(&f[hint], t))
+		return hint;
+	if (hint < count && hint + 1 < count && is_in(&f[hint + 1], t))
+		return hint + 1;
+	at = history_frames_after(&range->frames, t);
+	return at < count && is_in(&f[at], t) ? at : SIZE_MAX;
+}
+
+size_t range_frame_numbered(const struct range *range, uint64_t frame)
+{
+	const struct history_frame *f = range->frames.frames.at;
 	size_t low = 0, high = range->frames.frames.count;
 
-	if (hint < high && is_in(&f[hint], t))
-		return hint;
-	if (hint < high && hint + 1 < high && is_in(&f[hint + 1], t))
-		return hint + 1;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (f[middle].row.t1 <= t)
+		if (f[middle].row.frame < frame)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < range->frames.frames.count && is_in(&f[low], t) ? low : SIZE_MAX;
+	return low < range->frames.frames.count && f[low].row.frame == frame ? low : SIZE_MAX;
+}
+
+uint32_t *range_named(const struct range *range, const char *const *names, size_t count,
+		      uint32_t *ret_found)
+{
+	uint32_t *named = calloc(range->markers.count + 1, sizeof(*named));
+	size_t i, k;
+
+	*ret_found = 0;
+	for (i = 0; named && i < range->markers.count; i++) {
+		const struct marker_row *row = &range->markers.at[i];
+
+		for (k = 0; row->name && row->kind != FPROF_MARKER_COUNTER && k < count; k++)
+			if (names[k] && strcmp(row->name, names[k]) == 0)
+				named[i] |= UINT32_C(1) << k;
+		*ret_found |= named[i];
+	}
+	return named;
 }

@@ -53,6 +53,13 @@ int64_t range_ns(const struct range *range, int64_t ticks);
 /* The index into range->frames of the frame in which t lies; SIZE_MAX: none. Cheap when called with
  * rising t and the last answer as hint. */
 size_t range_frame_at(const struct range *range, int64_t t, size_t hint);
+/* The same of the frame with this number. */
+size_t range_frame_numbered(const struct range *range, uint64_t frame);
+/* Which markers of zones have one of the names, at most 32 (NULL: nobody's): by marker, up to
+ * markers.count, a mask of them, to be freed. *ret_found: the names that there are. NULL: no
+ * memory. */
+uint32_t *range_named(const struct range *range, const char *const *names, size_t count,
+		      uint32_t *ret_found);
 
 struct range_zone {
 	uint32_t marker;
