@@ -22,7 +22,6 @@
 #define LIMIT_DEFAULT 50u
 #define LIMIT_MAX     1000u
 #define FLOOR_MS      0.01
-#define PATH_DEPTH    256u
 
 /* What could explain a difference beside the build. */
 enum fact { FACT_GAME, FACT_BUILD, FACT_MACHINE, FACT_KERNEL, FACT_DRIVER, FACT_POWER, FACTS };
@@ -244,6 +243,32 @@ static void json_warnings(struct json *j, const struct diff *d)
 	json_array_end(j);
 }
 
+/* What is not in the numbers, run by run. */
+static void json_lost(struct json *j, const struct diff *d)
+{
+	size_t side, i;
+
+	json_key(j, "lost");
+	json_array_begin(j);
+	for (side = 0; side < 2; side++)
+		for (i = 0; i < d->runs[side].count; i++) {
+			const struct run_frames *f = &d->compare->sides[side].at[i].frames;
+
+			if (!run_frames_lost(f) && f->evicted == 0)
+				continue;
+			json_object_begin(j);
+			json_member_string(j, "side", side ? "b" : "a");
+			json_member_string(j, "run", d->runs[side].at[i].label);
+			json_member_uint(j, "events", f->lost_events);
+			json_member_uint(j, "frames_with_lost_events", f->lossy);
+			json_member_uint(j, "frames_that_stand_for_several", f->marks_lost);
+			json_member_uint(j, "missing_frames", f->missing);
+			json_member_uint(j, "frames_without_events", f->evicted);
+			json_object_end(j);
+		}
+	json_array_end(j);
+}
+
 static void json_moved(struct json *j, const struct compare_number *n)
 {
 	json_key(j, "moved");
@@ -278,18 +303,18 @@ static int json_budget(struct json *j, const struct diff *d)
 /* A path as its thread and the names below. */
 static void json_path(struct json *j, const struct compare *c, uint32_t path)
 {
-	uint32_t names[PATH_DEPTH];
-	size_t n = 0;
+	VEC(uint32_t) names = {0};
 
 	for (; c->paths.at[path].parent != UINT32_MAX; path = c->paths.at[path].parent)
-		if (n < PATH_DEPTH)
-			names[n++] = path;
+		if (VEC_PUSH(&names, path) < 0)
+			j->failed = true;
 	json_member_string(j, "thread", c->paths.at[path].name);
 	json_key(j, "path");
 	json_array_begin(j);
-	while (n > 0)
-		json_string(j, c->paths.at[names[--n]].name);
+	while (names.count > 0)
+		json_string(j, c->paths.at[names.at[--names.count]].name);
 	json_array_end(j);
+	VEC_FREE(&names);
 }
 
 static void json_row(struct json *j, const struct compare *c, const struct compare_row *row)
@@ -348,6 +373,7 @@ static void answer(struct diff *d)
 		json_runs(j, d, 1);
 		json_member_string(j, "stream", stream ? stream : "main");
 		json_warnings(j, d);
+		json_lost(j, d);
 		r = json_budget(j, d);
 	}
 	if (r < 0) {
@@ -372,23 +398,15 @@ static void answer(struct diff *d)
 static bool parse_options(struct diff *d)
 {
 	static const char *const bys[] = {"self", "total", NULL};
-	static const char *const limits[] = {"1..1000", NULL};
 	static const char *const floors[] = {"a number, 0 or more", NULL};
-	const struct route_request *route = &d->q->route;
-	const char *by = route_value(route, "by"), *limit = route_value(route, "limit");
-	const char *floor_ms = route_value(route, "floor_ms");
-	uint64_t number = LIMIT_DEFAULT;
+	const char *floor_ms = route_value(&d->q->route, "floor_ms");
+	int by = api_parse_choice(d->q, d->a, "by", bys, 0);
 	double ms = FLOOR_MS;
+	uint64_t limit;
 	char *end;
 
-	if (by && strcmp(by, "self") != 0 && strcmp(by, "total") != 0) {
-		api_fail_parameter(d->a, "by", by, bys);
+	if (by < 0 || !api_parse_number(d->q, d->a, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit))
 		return false;
-	}
-	if (limit && route_number(limit, 1, LIMIT_MAX, &number) < 0) {
-		api_fail_parameter(d->a, "limit", limit, limits);
-		return false;
-	}
 	if (floor_ms) {
 		ms = strtod(floor_ms, &end);
 		if (end == floor_ms || *end || !isfinite(ms) || ms < 0) {
@@ -396,8 +414,8 @@ static bool parse_options(struct diff *d)
 			return false;
 		}
 	}
-	d->options = (struct compare_options){
-		.by_total = by && !strcmp(by, "total"), .floor_ns = ms * 1e6, .limit = number};
+	d->options =
+		(struct compare_options){.by_total = by == 1, .floor_ns = ms * 1e6, .limit = limit};
 	return true;
 }
 

@@ -251,39 +251,22 @@ static int on_end(void *userdata, const struct range_zone *zone)
 	return rc;
 }
 
-/* The index of a frame by its number; the range's count: it is not there. */
-static size_t index_of(const struct range *range, uint64_t frame)
-{
-	size_t low = 0, high = range->frames.frames.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (range->frames.frames.at[middle].row.frame < frame)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < range->frames.frames.count && range->frames.frames.at[low].row.frame == frame)
-		return low;
-	return range->frames.frames.count;
-}
-
 static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 {
 	struct reader *r = userdata;
 	double ns = (double)(zone->span.end_ns - zone->span.begin_ns);
 	size_t depth = MIN(zone->depth, r->gpu.count);
-	size_t index = index_of(r->range, zone->span.frame);
+	size_t index = range_frame_numbered(r->range, zone->span.frame);
 	uint32_t outer = depth ? r->gpu.at[depth - 1] : NOWHERE;
 	struct compare_cell own = {.calls = 1, .total_ns = ns, .self_ns = ns};
 	struct compare_cell taken = {.self_ns = -ns};
 	uint32_t path = child_of(r, depth ? outer : r->thread, zone->span.marker);
 	int rc;
 
+	r->compare->left_out += path == NOWHERE;
 	r->gpu.count = depth;
 	rc = VEC_PUSH(&r->gpu, path);
-	if (rc < 0 || index == r->range->frames.frames.count)
+	if (rc < 0 || index == SIZE_MAX)
 		return rc;
 	rc = add(r, path, r->counted[index], &own);
 	return rc == 0 ? add(r, outer, r->counted[index], &taken) : rc;

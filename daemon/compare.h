@@ -82,7 +82,7 @@ struct compare_number {
 bool compare_part_of(const struct compare *compare, enum compare_part part,
 		     struct compare_number *ret_number, int *ret_error);
 
-enum compare_change { COMPARE_MOVED, COMPARE_SAME, COMPARE_APPEARED, COMPARE_VANISHED };
+enum compare_change { COMPARE_MOVED, COMPARE_APPEARED, COMPARE_VANISHED };
 struct compare_row {
 	uint32_t path;
 	enum compare_change change;

@@ -104,6 +104,34 @@ static void print_warnings(const json_t *answer)
 		       answer_text(warning, "run"), answer_text(warning, "other"));
 }
 
+static void print_lost(const json_t *answer)
+{
+	static const struct {
+		const char *key, *what;
+	} counts[] = {{"events", "events lost"},
+		      {"frames_that_stand_for_several", "frames that stand for several"},
+		      {"missing_frames", "frames missing"},
+		      {"frames_without_events", "frames whose events are gone"}};
+	const json_t *lost = json_object_get(answer, "lost"), *run;
+	size_t i, k;
+
+	json_array_foreach(lost, i, run)
+	{
+		const char *between = "";
+
+		printf("warning: %s, run %s: ", answer_text(run, "side"), answer_text(run, "run"));
+		for (k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+			json_int_t n = json_integer_value(json_object_get(run, counts[k].key));
+
+			if (n == 0)
+				continue;
+			printf("%s%lld %s", between, (long long)n, counts[k].what);
+			between = ", ";
+		}
+		printf("\n");
+	}
+}
+
 static void print_rows(const json_t *answer, const char *key, const char *by, const char *title)
 {
 	const json_t *rows = json_object_get(answer, key), *row;
@@ -130,6 +158,7 @@ static void print(const json_t *answer)
 	size_t i;
 
 	print_warnings(answer);
+	print_lost(answer);
 	printf("ms a frame   a         b    b - a  99 %% interval        \n");
 	json_array_foreach(budget, i, part)
 	{

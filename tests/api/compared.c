@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A game whose frames are known: how many, how many milliseconds "work" takes, how often "step" is
- * called, and the name of a zone that only this run has. It counts its steps, too. */
+ * called, the name of a zone that only this run has, and how many zones "deep" are in each other.
+ * It counts its steps, too. */
 #include <fprof.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,15 @@ static void pass(long ms)
 		nanosleep(&t, NULL);
 }
 
-static void frame(long ms, long steps, int newer)
+static void deep(long levels)
+{
+	if (levels > 0) {
+		FPROF_ZONE("deep");
+		deep(levels - 1);
+	}
+}
+
+static void frame(long ms, long steps, int newer, long levels)
 {
 	long i;
 
@@ -31,6 +40,7 @@ static void frame(long ms, long steps, int newer)
 	} else {
 		FPROF_ZONE("older");
 	}
+	deep(levels);
 	FPROF_COUNTER_SET_I64("steps", FPROF_UNIT_COUNT, steps);
 }
 
@@ -40,10 +50,11 @@ int main(int argc, char **argv)
 	long ms = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 	long steps = argc > 3 ? strtol(argv[3], NULL, 10) : 10;
 	int newer = argc > 4 && strcmp(argv[4], "newer") == 0;
+	long levels = argc > 5 ? strtol(argv[5], NULL, 10) : 0;
 	long i;
 
 	for (i = 0; i < frames; i++) {
-		frame(ms, steps, newer);
+		frame(ms, steps, newer, levels);
 		fprof_frame_mark();
 	}
 	return 0;

@@ -12,7 +12,7 @@ const ROUTE = '/api/v1/diff';
 const FRAMES = 60;
 const SLOWER_MS = 10;
 const world = new World();
-let a, b, other;
+let a, b, other, deep;
 
 before(async () => {
 	await world.startDaemon();
@@ -24,6 +24,7 @@ before(async () => {
 	};
 	a = await play(FRAMES, 0, 10, 'older');
 	b = await play(FRAMES, SLOWER_MS, 10, 'newer');
+	deep = await play(30, 0, 10, 'older', 300);
 	other = (await world.played(['--frames', '30', '--fps', '0', '--zones', '100'])).id;
 });
 after(() => world.close());
@@ -70,6 +71,21 @@ test('the budget comes with intervals, of the frames of play', async () => {
 	const { frames } = await world.api(`/sessions/${a}/frames?last=3600`);
 	const walls = frames.slice(1).map((one) => one.wall_ns);
 	assert.ok(Math.abs(wall.a_ns - walls.reduce((sum, one) => sum + one, 0) / walls.length) < 1);
+});
+
+test('what was lost of a run is said, in the table too', async () => {
+	const answer = await diff(`a=${a}:2-80&b=${b}`);
+	assert.deepEqual(answer.lost.map((one) => [one.side, one.run, one.missing_frames, one.events]), [['a', `${a}:2-80`, 20, 0]]);
+	assert.deepEqual((await diff(`a=${a}&b=${b}`)).lost, []);
+	const table = await world.spawn(path.join(BUILD, 'fprof'), ['diff', `${a}:2-80`, String(b)],
+		{ env: { FPROF_URL: `http://127.0.0.1:${world.port}` } }).done;
+	assert.match(table.text, /warning: a, run \d+:2-80: 20 frames missing\n/);
+});
+
+test('no name of a deep path is left out', async () => {
+	const { appeared } = await diff(`a=${a}&b=${deep}&limit=1000`);
+	const deepest = appeared.reduce((most, one) => one.path.length > most.length ? one.path : most, []);
+	assert.deepEqual(deepest, ['frame', ...Array(300).fill('deep')]);
 });
 
 test('a side against itself has no difference', async () => {
