@@ -41,8 +41,7 @@ struct work {
 	size_t side_count;
 	struct run_metric metrics[CHECK_CONDITIONS_MAX];
 	struct check_result results[CHECK_CONDITIONS_MAX];
-	double *numbers[2 * CHECK_CONDITIONS_MAX]; /* what the conditions borrow */
-	size_t number_count;
+	enum check_verdict verdict; /* of them all */
 };
 
 static void work_free(struct work **work)
@@ -61,8 +60,6 @@ static void work_free(struct work **work)
 		free(w->results[i].run_values);
 		free(w->results[i].baseline_values);
 	}
-	for (i = 0; i < w->number_count; i++)
-		free(w->numbers[i]);
 	free(w);
 }
 
@@ -158,19 +155,6 @@ static bool resolve_runs(struct work *w)
 	return side_parts_add(&side->parts, &part, id, strlen(id)) == 0 || fail_memory(w);
 }
 
-static bool resolve_baseline(struct work *w, const char *text)
-{
-	struct side *side;
-	size_t i;
-
-	for (i = 1; i < w->side_count; i++)
-		if (!strcmp(w->sides[i].text, text))
-			return true;
-	side = &w->sides[w->side_count++];
-	side->text = text;
-	return api_side_resolve(w->api, w->q, w->a, "baseline", text, &side->parts);
-}
-
 static struct side *side_of(struct work *w, const char *text)
 {
 	size_t i;
@@ -179,6 +163,17 @@ static struct side *side_of(struct work *w, const char *text)
 		if (!strcmp(w->sides[i].text, text))
 			return &w->sides[i];
 	return NULL;
+}
+
+static bool resolve_baseline(struct work *w, const char *text)
+{
+	struct side *side;
+
+	if (side_of(w, text))
+		return true;
+	side = &w->sides[w->side_count++];
+	side->text = text;
+	return api_side_resolve(w->api, w->q, w->a, "baseline", text, &side->parts);
 }
 
 /* Names of the kind that a metric asks for, of the first part: what could have been meant. */
@@ -231,19 +226,16 @@ static bool check_names(struct work *w)
 	return true;
 }
 
-/* A number a run; those that have one are borrowed by the condition. -ENOMEM or 0. */
-static int numbers_of(struct work *w, const struct check_result *r, const check_runs_vec *runs,
-		      double **ret_values, const double **ret_numbers, size_t *ret_count)
+/* A number a run, NaN where it has none: then the condition gets none of them. -ENOMEM or 0. */
+static int numbers_of(const struct check_result *r, const check_runs_vec *runs, double **ret_values,
+		      size_t *ret_count)
 {
 	const struct run_metric *metric = &r->ask->metric;
 	double *values = calloc(runs->count + 1, sizeof(*values));
-	double *numbers = calloc(runs->count + 1, sizeof(*numbers));
 	size_t i, n = 0;
 
 	*ret_values = values;
-	if (numbers)
-		w->numbers[w->number_count++] = numbers;
-	if (!values || !numbers)
+	if (!values)
 		return -ENOMEM;
 	for (i = 0; i < runs->count; i++) {
 		const struct run_series *s = &runs->at[i].series[r->index];
@@ -256,10 +248,10 @@ static int numbers_of(struct work *w, const struct check_result *r, const check_
 		if (!copy)
 			return -ENOMEM;
 		memcpy(copy, s->samples.at, s->samples.count * sizeof(*copy));
-		values[i] = numbers[n++] = run_metric_of(copy, s->samples.count, metric);
+		values[i] = run_metric_of(copy, s->samples.count, metric);
+		n++;
 	}
-	*ret_numbers = numbers;
-	*ret_count = n;
+	*ret_count = n == runs->count ? n : 0;
 	return 0;
 }
 
@@ -314,14 +306,15 @@ static int prepare(struct work *w, size_t index)
 				      .tolerance = ask->tolerance,
 				      .floor = ask->floor,
 				      .lost = any_lost(&runs->runs)};
-	rc = numbers_of(w, r, &runs->runs, &r->run_values, &c->runs, &c->run_count);
+	rc = numbers_of(r, &runs->runs, &r->run_values, &c->run_count);
+	c->runs = r->run_values;
 	c->unmeasured = c->run_count < runs->runs.count;
 	if (rc == 0 && base) {
 		r->baseline = &base->runs;
 		r->mixed = any_same(runs, base);
 		c->lost |= any_lost(&base->runs);
-		rc = numbers_of(w, r, &base->runs, &r->baseline_values, &c->baseline,
-				&c->baseline_count);
+		rc = numbers_of(r, &base->runs, &r->baseline_values, &c->baseline_count);
+		c->baseline = r->baseline_values;
 		c->unmeasured |= c->baseline_count < base->runs.count;
 	}
 	c->lost &= !w->request.allow_loss;
@@ -344,6 +337,7 @@ static bool decide(struct work *w)
 		return fail_memory(w);
 	for (i = 0; i < w->request.count; i++)
 		w->results[i].condition = conditions[i];
+	w->verdict = check_overall(conditions, w->request.count);
 	return true;
 }
 
@@ -353,28 +347,18 @@ static bool wants_xml(const char *accept)
 			  strstr(accept, "text/xml"));
 }
 
-static unsigned status_of(const struct work *w)
+static void answer(struct work *w)
 {
 	static const unsigned statuses[] = {
 		[CHECK_PASS] = 200, [CHECK_FAIL] = 417, [CHECK_INCONCLUSIVE] = 409};
-	struct check_condition conditions[CHECK_CONDITIONS_MAX];
-	size_t i;
-
-	for (i = 0; i < w->request.count; i++)
-		conditions[i] = w->results[i].condition;
-	return statuses[check_overall(conditions, w->request.count)];
-}
-
-static void answer(struct work *w)
-{
 	struct api_answer *a = w->a;
 
-	a->status = status_of(w);
+	a->status = statuses[w->verdict];
 	if (wants_xml(w->q->accept)) {
 		a->type = "application/xml";
 		check_report_junit(&a->body, w->results, w->request.count);
 	} else {
-		check_report_json(&a->body, w->results, w->request.count, &w->request);
+		check_report_json(&a->body, w->results, w->request.count, &w->request, w->verdict);
 	}
 }
 

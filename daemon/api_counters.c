@@ -6,6 +6,7 @@
  */
 #include "api.h"
 
+#include "api_range.h"
 #include "counter_names.h"
 #include "counter_series.h"
 #include "history_sampled.h"
@@ -13,6 +14,7 @@
 #include "util.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* What both kinds are asked for. */
@@ -27,6 +29,13 @@ static void counters_deinit(struct counters_answer *c)
 {
 	history_published_free(&c->game);
 	history_sampled_free(&c->sampled);
+}
+
+static int read_counters(struct history *h, uint64_t session, struct counters_answer *c)
+{
+	int r = history_published(h, session, &c->game);
+
+	return r < 0 ? r : history_sampled(h, session, &c->sampled);
 }
 
 static int64_t now_of(const struct session_row *r)
@@ -65,17 +74,10 @@ static void json_rate(struct json *j, const struct history_sampled *s)
 		     s->newest[0].value >= s->newest[1].value;
 	int64_t ns = known ? s->newest[0].ns - s->newest[1].ns : 0;
 
-	json_key(j, "per_second");
-	if (known)
-		json_double(j,
-			    (double)(s->newest[0].value - s->newest[1].value) * 1e9 / (double)ns);
-	else
-		json_null(j);
-	json_key(j, "over_ns");
-	if (known)
-		json_int(j, ns);
-	else
-		json_null(j);
+	json_member_double(
+		j, "per_second",
+		known ? (double)(s->newest[0].value - s->newest[1].value) * 1e9 / (double)ns : NAN);
+	api_json_ns(j, "over_ns", known ? ns : NS_UNKNOWN);
 }
 
 static void json_sampled(struct json *j, const struct history_sampled *s,
@@ -160,9 +162,7 @@ void api_counters(const struct api *api, const struct api_request *q, struct api
 
 	if (!api_open_session(api, q, a, &reader, &s))
 		return;
-	r = history_published(reader.history, s.row.id, &c.game);
-	if (r == 0)
-		r = history_sampled(reader.history, s.row.id, &c.sampled);
+	r = read_counters(reader.history, s.row.id, &c);
 	if (r < 0) {
 		api_fail_history(a, r, "session");
 		return;
@@ -260,24 +260,17 @@ static int json_series(struct json *j, struct history *h, const struct history_s
 
 void api_counter(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
-	static const char *const allowed[] = {"1..3600", NULL};
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	__attribute__((cleanup(counters_deinit))) struct counters_answer c = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
-	const char *last = route_value(&q->route, "last");
-	uint64_t count = API_FRAMES_DEFAULT;
+	uint64_t count;
 	struct json *j = &a->body;
 	int r;
 
-	if (last && route_number(last, 1, API_FRAMES_MAX, &count) < 0) {
-		api_fail_parameter(a, "last", last, allowed);
+	if (!api_parse_number(q, a, "last", 1, API_FRAMES_MAX, API_FRAMES_DEFAULT, &count) ||
+	    !api_open_session(api, q, a, &reader, &s))
 		return;
-	}
-	if (!api_open_session(api, q, a, &reader, &s))
-		return;
-	r = history_published(reader.history, s.row.id, &c.game);
-	if (r == 0)
-		r = history_sampled(reader.history, s.row.id, &c.sampled);
+	r = read_counters(reader.history, s.row.id, &c);
 	json_object_begin(j);
 	json_member_uint(j, "session", s.row.id);
 	json_member_string(j, "name", q->route.name);

@@ -40,6 +40,15 @@ bool api_parse_number(const struct api_request *q, struct api_answer *a, const c
 	return false;
 }
 
+bool api_parse_counted(const struct api_request *q, struct api_answer *a, unsigned *ret_flags)
+{
+	static const char *const names[] = {"counted", "all", NULL};
+	int choice = api_parse_choice(q, a, "frames", names, 0);
+
+	*ret_flags = choice == 1 ? COUNTED_ALL : 0;
+	return choice >= 0;
+}
+
 static bool parse_edges(const struct api_request *q, struct api_answer *a, uint64_t max,
 			struct range_query *query)
 {
@@ -206,6 +215,23 @@ bool api_range_open(const struct api *api, const struct api_request *q, struct a
 	return api_range_threads(q, a, &r->range, &r->skip);
 }
 
+void api_json_needs(struct json *j, const char *key, size_t needs, uint64_t count, const char *what)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "needs %zu %s, there %s %llu", needs, what,
+		 count == 1 ? "is" : "are", (unsigned long long)count);
+	json_member_string(j, key, text);
+}
+
+void api_json_left_out(struct json *j, const struct left_out *out)
+{
+	json_member_uint(j, "startup", out->startup);
+	json_member_uint(j, "paused", out->paused);
+	json_member_uint(j, "loading", out->loading);
+	json_member_uint(j, "clock_step", out->clock_step);
+}
+
 void api_json_range_members(struct json *j, const struct range *range, const char *stream,
 			    const struct counted *counted)
 {
@@ -221,10 +247,7 @@ void api_json_range_members(struct json *j, const struct range *range, const cha
 	json_member_int(j, "wall_ns", counted->wall_ns);
 	json_key(j, "left_out");
 	json_object_begin(j);
-	json_member_uint(j, "startup", counted->startup);
-	json_member_uint(j, "paused", counted->paused);
-	json_member_uint(j, "loading", counted->loading);
-	json_member_uint(j, "clock_step", counted->clock_step);
+	api_json_left_out(j, &counted->left_out);
 	json_member_uint(j, "evicted", counted->evicted);
 	json_object_end(j);
 	json_object_end(j);

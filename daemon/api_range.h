@@ -53,4 +53,12 @@ int api_parse_choice(const struct api_request *q, struct api_answer *a, const ch
 bool api_parse_number(const struct api_request *q, struct api_answer *a, const char *parameter,
 		      uint64_t min, uint64_t max, uint64_t fallback, uint64_t *ret_number);
 
+/* frames=counted (the default) or all, as enum counted_flags. */
+bool api_parse_counted(const struct api_request *q, struct api_answer *a, unsigned *ret_flags);
+/* Why a number is not told: "needs 20 frames, there are 3". */
+void api_json_needs(struct json *j, const char *key, size_t needs, uint64_t count,
+		    const char *what);
+/* The members of what left out counts. */
+void api_json_left_out(struct json *j, const struct left_out *out);
+
 #endif

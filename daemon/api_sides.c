@@ -171,15 +171,10 @@ static bool resolve(struct api_answer *a, const char *parameter, const char *tex
 	return r > 0 && parts->count <= SIDE_PARTS_MAX;
 }
 
-static void captures_deinit(captures_vec *captures)
-{
-	captures_vec_free(captures);
-}
-
 bool api_side_resolve(const struct api *api, const struct api_request *q, struct api_answer *a,
 		      const char *parameter, const char *text, side_parts_vec *ret_parts)
 {
-	__attribute__((cleanup(captures_deinit))) captures_vec captures = {0};
+	__attribute__((cleanup(captures_vec_free))) captures_vec captures = {0};
 	int r = captures_list(api->context->captures, q->uid, &captures);
 
 	if (r < 0) {
@@ -187,6 +182,15 @@ bool api_side_resolve(const struct api *api, const struct api_request *q, struct
 		return false;
 	}
 	return resolve(a, parameter, text, &captures, ret_parts);
+}
+
+/* Frames between the ends that are not there; an end that was not asked for is where they end. */
+static uint64_t count_missing(const struct side_part *part, const struct range *range)
+{
+	uint64_t from = part->from ? part->from : range->first;
+	uint64_t to = part->to ? part->to : range->last;
+
+	return part->last ? 0 : to - from + 1 - range->frames.frames.count;
 }
 
 static bool open_range(struct api_answer *a, const struct side_part *part, const char *stream,
@@ -205,8 +209,7 @@ static bool open_range(struct api_answer *a, const struct side_part *part, const
 		return false;
 	}
 	p->aggregate = r > 0;
-	if (part->to && !part->last)
-		p->missing = part->to - part->from + 1 - p->range.frames.frames.count;
+	p->missing = count_missing(part, &p->range);
 	return true;
 }
 

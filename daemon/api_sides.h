@@ -19,7 +19,7 @@
 
 struct side_part {
 	uint64_t session;	 /* 0: current */
-	uint64_t from, to, last; /* frames; last > 0: the last so many; else to 0: all */
+	uint64_t from, to, last; /* frames; last > 0: the last so many; else 0: an open end */
 	char *text;		 /* as it was asked for */
 };
 typedef VEC(struct side_part) side_parts_vec;
@@ -39,7 +39,7 @@ struct api_part {
 	struct history_session session;
 	struct range range;
 	bool aggregate;	  /* it holds sums, no events */
-	uint64_t missing; /* frames asked for by number that are not there */
+	uint64_t missing; /* frames asked for by number, and between them, that are not there */
 };
 /* stream NULL: main. False after filling the answer. api_part_close when true. */
 bool api_part_open(const struct api *api, const struct api_request *q, struct api_answer *a,

@@ -146,14 +146,11 @@ static bool parse_over(const struct api_request *q, struct api_answer *a, const 
 static bool parse_request(const struct api_request *q, struct api_answer *a,
 			  struct stats_request *s)
 {
-	static const char *const counts[] = {"counted", "all", NULL};
 	static const char *const values[] = {"no", "yes", NULL};
-	int count = api_parse_choice(q, a, "frames", counts, 0);
-	int each = count < 0 ? -1 : api_parse_choice(q, a, "values", values, 0);
+	int each = api_parse_choice(q, a, "values", values, 0);
 
-	s->flags = count == 1 ? COUNTED_ALL : 0;
 	s->values = each == 1;
-	if (each < 0 || !parse_metrics(q, a, s) ||
+	if (each < 0 || !api_parse_counted(q, a, &s->flags) || !parse_metrics(q, a, s) ||
 	    !parse_over(q, a, "over_ms", s->bounds_ms, &s->bound_ms_count) ||
 	    !parse_over(q, a, "over", s->bounds, &s->bound_count))
 		return false;
@@ -168,7 +165,7 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 
 static double value_of_frame(const struct history_frame *f, enum metric_kind kind)
 {
-	int64_t wall = f->row.end_ns - f->row.begin_ns, v;
+	int64_t v;
 
 	switch (kind) {
 	case METRIC_CPU:
@@ -178,10 +175,10 @@ static double value_of_frame(const struct history_frame *f, enum metric_kind kin
 		v = f->gpu_ns;
 		break;
 	case METRIC_WAIT:
-		v = f->row.cpu_ns == NS_UNKNOWN ? NS_UNKNOWN : wall - f->row.cpu_ns;
+		v = frame_row_wait_ns(&f->row);
 		break;
 	default:
-		v = wall;
+		v = f->row.end_ns - f->row.begin_ns;
 		break;
 	}
 	return v == NS_UNKNOWN ? NAN : (double)v;
@@ -254,20 +251,60 @@ static int sample_counter(struct history *h, struct metric *m, const struct coun
 	return r;
 }
 
-static int sample(struct api_range *r, struct metric *m, struct counted *rows,
-		  struct counted *events)
+static bool is_zone(const struct metric *m)
 {
-	switch (m->kind) {
-	case METRIC_ZONE:
-	case METRIC_GPU_ZONE:
-		m->unknown = rows->frames.count - events->frames.count;
-		return frame_stats_zone(r->reader.history, events, r->skip, m->name,
-					m->kind == METRIC_GPU_ZONE, &m->samples, &m->frames_with);
-	case METRIC_COUNTER:
-		return sample_counter(r->reader.history, m, rows);
-	default:
-		return sample_frames(m, rows);
+	return m->kind == METRIC_ZONE || m->kind == METRIC_GPU_ZONE;
+}
+
+/* Of all metrics that are about zones, at once. -ENOENT: *ret_unknown is not known. */
+static int sample_zones(struct api_range *r, struct stats_request *s, struct counted *events,
+			size_t unknown, const struct metric **ret_unknown)
+{
+	struct frame_stats_zone zones[METRICS_MAX] = {{0}};
+	struct metric *of[METRICS_MAX];
+	size_t count = 0, i;
+	int rc = 0;
+
+	for (i = 0; i < s->metric_count; i++) {
+		struct metric *m = &s->metrics[i];
+
+		if (!is_zone(m))
+			continue;
+		zones[count].name = m->name;
+		zones[count].gpu = m->kind == METRIC_GPU_ZONE;
+		of[count++] = m;
 	}
+	if (count > 0)
+		rc = frame_stats_zones(r->reader.history, events, r->skip, zones, count);
+	for (i = 0; i < count; i++) {
+		of[i]->samples = zones[i].samples;
+		of[i]->frames_with = zones[i].frames;
+		of[i]->unknown = unknown;
+		if (rc == 0 && !zones[i].found) {
+			*ret_unknown = of[i];
+			rc = -ENOENT;
+		}
+	}
+	return rc;
+}
+
+static int sample(struct api_range *r, struct stats_request *s, struct counted *rows,
+		  struct counted *events, const struct metric **ret_unknown)
+{
+	size_t i;
+	int rc = sample_zones(r, s, events, rows->frames.count - events->frames.count, ret_unknown);
+
+	for (i = 0; rc == 0 && i < s->metric_count; i++) {
+		struct metric *m = &s->metrics[i];
+
+		if (m->kind == METRIC_COUNTER) {
+			*ret_unknown = m;
+			rc = sample_counter(r->reader.history, m, rows);
+		} else if (!is_zone(m)) {
+			rc = sample_frames(m, rows);
+		}
+	}
+	return rc;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -284,16 +321,6 @@ static void json_value(struct json *j, const struct metric *m, const char *key, 
 
 	snprintf(name, sizeof(name), "%s%s", key, is_time(m) ? "_ns" : "");
 	json_member_double(j, name, v);
-}
-
-static void json_reason(struct json *j, const char *key, size_t needs, size_t count,
-			const char *what)
-{
-	char text[96];
-
-	snprintf(text, sizeof(text), "needs %zu %s, there %s %zu", needs, what,
-		 count == 1 ? "is" : "are", count);
-	json_member_string(j, key, text);
 }
 
 static void percentile_name(char *buf, size_t size, const struct metric *m, size_t i)
@@ -320,20 +347,20 @@ static void json_reasons(struct json *j, const struct metric *m, const struct fr
 	json_key(j, "reasons");
 	json_object_begin(j);
 	if (s->count < 1)
-		json_reason(j, "mean", 1, s->count, "frames");
+		api_json_needs(j, "mean", 1, s->count, "frames");
 	if (s->count < 2)
-		json_reason(j, "sd", 2, s->count, "frames");
+		api_json_needs(j, "sd", 2, s->count, "frames");
 	for (i = 0; i < FRAME_STATS_PERCENTILES; i++) {
 		size_t needs = statistics_percentile_needs(frame_stats_percents[i]);
 
 		percentile_name(name, sizeof(name), m, i);
 		if (s->count < needs)
-			json_reason(j, name, needs, s->count, "frames");
+			api_json_needs(j, name, needs, s->count, "frames");
 	}
 	if (s->steps < 1)
-		json_reason(j, "jitter", 2, s->count, "frames in a row");
+		api_json_needs(j, "jitter", 2, s->count, "frames in a row");
 	if (is_time(m) && s->count < FRAME_STATS_LOW_NEEDS)
-		json_reason(j, "one_percent_low", FRAME_STATS_LOW_NEEDS, s->count, "frames");
+		api_json_needs(j, "one_percent_low", FRAME_STATS_LOW_NEEDS, s->count, "frames");
 	json_object_end(j);
 }
 
@@ -386,7 +413,8 @@ static void json_over(struct json *j, const struct metric *m, const struct stats
 	json_key(j, "over");
 	json_array_begin(j);
 	for (i = 0; i < count; i++) {
-		frame_stats_over(&m->samples, bounds[i] * (is_time(m) ? NS_PER_MS : 1), &over);
+		frame_stats_over(&m->samples, bounds[i] * (is_time(m) ? (double)NS_PER_MS : 1),
+				 &over);
 		json_object_begin(j);
 		json_member_double(j, is_time(m) ? "ms" : "value", bounds[i]);
 		json_member_uint(j, "frames", over.frames);
@@ -425,7 +453,7 @@ static void json_metric(struct json *j, const struct metric *m, const struct sta
 	json_member_string(j, "unit", is_time(m) ? "ns" : api_unit_name(m->unit));
 	json_member_uint(j, "frames", s->count);
 	json_member_uint(j, "unknown", m->unknown);
-	if (m->kind == METRIC_ZONE || m->kind == METRIC_GPU_ZONE)
+	if (is_zone(m))
 		json_member_uint(j, "frames_with", m->frames_with);
 	json_member_int(j, "wall_ns", (int64_t)s->wall_ns);
 	json_value(j, m, "mean", s->mean);
@@ -474,26 +502,22 @@ static void fail_name(struct api_answer *a, const struct range *range, const str
 static bool sample_all(struct api_range *r, struct stats_request *s, struct counted *rows,
 		       struct counted *events, struct api_answer *a)
 {
+	const struct metric *unknown = NULL;
 	size_t i;
+	int rc;
 
 	for (i = 0; i < s->metric_count; i++) {
-		struct metric *m = &s->metrics[i];
-		bool zone = m->kind == METRIC_ZONE || m->kind == METRIC_GPU_ZONE;
-		int rc;
-
-		if (r->aggregate && zone) {
-			api_fail_aggregate(a);
-			return false;
-		}
-		rc = sample(r, m, rows, events);
-		if (rc == -ENOENT && *m->name)
-			fail_name(a, &r->range, m);
-		else if (rc < 0)
-			api_fail_range(a, rc);
-		if (rc < 0)
-			return false;
+		if (!r->aggregate || !is_zone(&s->metrics[i]))
+			continue;
+		api_fail_aggregate(a);
+		return false;
 	}
-	return true;
+	rc = sample(r, s, rows, events, &unknown);
+	if (rc == -ENOENT && unknown)
+		fail_name(a, &r->range, unknown);
+	else if (rc < 0)
+		api_fail_range(a, rc);
+	return rc == 0;
 }
 
 static int json_stats(struct json *j, const struct api_range *r, const struct stats_request *s,

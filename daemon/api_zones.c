@@ -34,43 +34,24 @@ static const char *const sorts[] = {"total", "self", "calls", "avg",	"min",	"max
 				    "p50",   "p95",  "p99",   "frames", "name", NULL};
 static const char *const call_sorts[] = {"duration", "self", "start", NULL};
 
-static void json_or_null(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	if (v == ZONE_FEW)
-		json_null(j);
-	else
-		json_int(j, v);
-}
-
 /* --- a row ------------------------------------------------------------------------------- */
-
-static void json_reason(struct json *j, const char *key, double percent, uint64_t samples,
-			const char *what)
-{
-	char text[96];
-
-	snprintf(text, sizeof(text), "needs %zu %s, there %s %llu",
-		 statistics_percentile_needs(percent), what, samples == 1 ? "is" : "are",
-		 (unsigned long long)samples);
-	json_member_string(j, key, text);
-}
 
 static void json_reasons(struct json *j, const struct zone_tree *tree, const struct zone_numbers *n,
 			 bool per_frame)
 {
-	const char *what = per_frame ? "frames" : "calls";
+	static const char *const keys[] = {"p50_ns", "p95_ns", "p99_ns"};
+	static const double percents[] = {50, 95, 99};
+	const int64_t values[] = {n->p50_ns, n->p95_ns, n->p99_ns};
+	size_t i;
 
 	json_key(j, "reasons");
 	json_object_begin(j);
 	if (tree->sums)
 		json_member_string(j, "percentiles", aggregate_reason);
-	if (n->p50_ns == ZONE_FEW && !tree->sums)
-		json_reason(j, "p50_ns", 50, n->samples, what);
-	if (n->p95_ns == ZONE_FEW && !tree->sums)
-		json_reason(j, "p95_ns", 95, n->samples, what);
-	if (n->p99_ns == ZONE_FEW && !tree->sums)
-		json_reason(j, "p99_ns", 99, n->samples, what);
+	for (i = 0; i < ARRAY_SIZE(values) && !tree->sums; i++)
+		if (values[i] == NS_UNKNOWN)
+			api_json_needs(j, keys[i], statistics_percentile_needs(percents[i]),
+				       n->samples, per_frame ? "frames" : "calls");
 	json_object_end(j);
 }
 
@@ -92,7 +73,7 @@ static void json_slow(struct json *j, const struct zone_numbers *n)
 {
 	json_key(j, "slow");
 	json_object_begin(j);
-	json_or_null(j, "above_ns", n->slow_above_ns);
+	api_json_ns(j, "above_ns", n->slow_above_ns);
 	json_member_uint(j, "calls", n->slow_calls);
 	json_member_double(j, "gap_mean_ns", n->slow_gap_mean_ns);
 	json_member_double(j, "gap_sd_ns", n->slow_gap_sd_ns);
@@ -108,16 +89,16 @@ static void json_numbers(struct json *j, const struct zone_tree *tree, const str
 	json_member_int(j, "total_ns", n->total_ns);
 	json_member_int(j, "self_ns", n->self_ns);
 	json_member_double(j, "avg_ns", n->avg_ns);
-	json_or_null(j, "min_ns", n->min_ns);
-	json_or_null(j, "max_ns", n->max_ns);
+	api_json_ns(j, "min_ns", n->min_ns);
+	api_json_ns(j, "max_ns", n->max_ns);
 	json_key(j, "max_frame");
 	if (n->max_frame)
 		json_uint(j, n->max_frame);
 	else
 		json_null(j);
-	json_or_null(j, "p50_ns", n->p50_ns);
-	json_or_null(j, "p95_ns", n->p95_ns);
-	json_or_null(j, "p99_ns", n->p99_ns);
+	api_json_ns(j, "p50_ns", n->p50_ns);
+	api_json_ns(j, "p95_ns", n->p95_ns);
+	api_json_ns(j, "p99_ns", n->p99_ns);
 	json_member_uint(j, "frames", n->frames);
 	json_member_double(j, "calls_per_frame", frames > 0 ? (double)n->calls / frames : NAN);
 	json_allocations(j, tree, n);
@@ -317,7 +298,7 @@ static void json_call(struct json *j, const struct range *range, const struct zo
 	json_member_int(j, "duration_ns", call->duration_ns);
 	json_member_int(j, "self_ns", call->self_ns);
 	json_member_int(j, "full_start_ns", call->full_start_ns);
-	json_or_null(j, "full_duration_ns", call->full_duration_ns);
+	api_json_ns(j, "full_duration_ns", call->full_duration_ns);
 	json_member_uint(j, "depth", call->depth);
 	api_json_zone_flags(j, call->flags);
 	if (call->text)
@@ -393,11 +374,10 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 			  struct zones_request *z, int *sort)
 {
 	static const char *const pers[] = {"call", "frame", NULL};
-	static const char *const counts[] = {"counted", "all", NULL};
 	static const char *const names[] = {"a zone's name", NULL};
 	static const enum zone_view kinds[] = {ZONE_VIEW_TREE, ZONE_VIEW_FLAT, ZONE_VIEW_FLAT,
 					       ZONE_VIEW_CALLERS};
-	int view = api_parse_choice(q, a, "view", views, VIEW_TREE), per, count;
+	int view = api_parse_choice(q, a, "view", views, VIEW_TREE), per;
 
 	if (view < 0)
 		return false;
@@ -406,11 +386,9 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 	z->table.name = route_value(&q->route, "name");
 	z->table.category = route_value(&q->route, "category");
 	per = api_parse_choice(q, a, "per", pers, 0);
-	count = per < 0 ? -1 : api_parse_choice(q, a, "frames", counts, 0);
-	if (count < 0)
+	if (per < 0 || !api_parse_counted(q, a, &z->flags))
 		return false;
 	z->table.per_frame = per == 1;
-	z->flags = count == 1 ? COUNTED_ALL : 0;
 	if (view == VIEW_CALLERS && !z->table.name) {
 		api_fail_parameter(a, "name", "", names);
 		return false;

@@ -182,6 +182,15 @@ struct frame_row {
 	uint32_t track; /* that ended it */
 };
 
+/* What its thread waited in all, as far as it is known; NS_UNKNOWN: nothing of it is. */
+static inline int64_t frame_row_wait_ns(const struct frame_row *row)
+{
+	if (row->wait_gpu_ns == NS_UNKNOWN && row->wait_present_ns == NS_UNKNOWN &&
+	    row->wait_cap_ns == NS_UNKNOWN)
+		return NS_UNKNOWN;
+	return MAX(row->wait_gpu_ns, 0) + MAX(row->wait_present_ns, 0) + MAX(row->wait_cap_ns, 0);
+}
+
 /* A counter's value at the end of a frame. */
 struct frame_counter_row {
 	uint64_t session;

@@ -5,11 +5,11 @@
  */
 #include "check_report.h"
 
+#include "api_range.h"
 #include "util.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void say_too_few_frames(const struct check_result *r, char *s)
 			 run->frames.counted);
 	else
 		snprintf(s, SENTENCE_MAX,
-			 "%s needs %zu frames that have it, run %.64s has %zu of %" PRIu64,
+			 "%s needs %zu samples, run %.64s has %zu in %" PRIu64 " frames",
 			 r->ask->text, run_metric_needs(&r->ask->metric), run->label,
 			 run->series[r->index].samples.count, run->frames.counted);
 }
@@ -179,11 +179,7 @@ static void json_interval(struct json *j, const char *key, const struct check_re
 static void json_number(struct json *j, const char *key, const struct check_result *r, bool has,
 			double value)
 {
-	json_key(j, key);
-	if (has)
-		json_double(j, shown(r, value));
-	else
-		json_null(j);
+	json_member_double(j, key, has ? shown(r, value) : NAN);
 }
 
 static void json_runs(struct json *j, const char *key, const struct check_result *r,
@@ -196,7 +192,7 @@ static void json_runs(struct json *j, const char *key, const struct check_result
 	for (i = 0; runs && i < runs->count; i++) {
 		json_object_begin(j);
 		json_member_string(j, "run", runs->at[i].label);
-		json_number(j, "value", r, !isnan(values[i]), values[i]);
+		json_number(j, "value", r, true, values[i]);
 		json_member_uint(j, "samples", runs->at[i].series[r->index].samples.count);
 		json_object_end(j);
 	}
@@ -240,11 +236,7 @@ static void json_condition(struct json *j, const struct check_result *r, size_t 
 	json_number(j, "baseline_value", r, both, c->baseline_value);
 	json_number(j, "effect", r, both, c->effect);
 	json_interval(j, "effect_interval", r, c->has_effect_interval, &c->effect_interval);
-	json_key(j, "tolerance");
-	if (c->compares)
-		json_double(j, c->tolerance);
-	else
-		json_null(j);
+	json_member_double(j, "tolerance", c->compares ? c->tolerance : NAN);
 	json_number(j, "floor", r, c->compares, c->floor);
 	json_number(j, "allowance", r, both, c->allowance);
 	json_test(j, c);
@@ -265,10 +257,7 @@ void check_report_run(struct json *j, const char *label, uint64_t session, uint6
 	json_member_uint(j, "frames", f->counted);
 	json_key(j, "left_out");
 	json_object_begin(j);
-	json_member_uint(j, "startup", f->startup);
-	json_member_uint(j, "paused", f->paused);
-	json_member_uint(j, "loading", f->loading);
-	json_member_uint(j, "clock_step", f->clock_step);
+	api_json_left_out(j, &f->left_out);
 	json_object_end(j);
 	json_member_uint(j, "missing_frames", f->missing);
 	json_member_uint(j, "frames_that_stand_for_several", f->marks_lost);
@@ -306,23 +295,13 @@ static void json_all_runs(struct json *j, const struct check_result *results, si
 	json_array_end(j);
 }
 
-static enum check_verdict overall(const struct check_result *results, size_t count)
-{
-	struct check_condition conditions[CHECK_CONDITIONS_MAX];
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		conditions[i] = results[i].condition;
-	return check_overall(conditions, count);
-}
-
 void check_report_json(struct json *j, const struct check_result *results, size_t count,
-		       const struct check_request *request)
+		       const struct check_request *request, enum check_verdict verdict)
 {
 	size_t comparisons = comparisons_of(results, count), i;
 
 	json_object_begin(j);
-	json_member_string(j, "verdict", check_verdict_name(overall(results, count)));
+	json_member_string(j, "verdict", check_verdict_name(verdict));
 	json_key(j, "conditions");
 	json_array_begin(j);
 	for (i = 0; i < count; i++)

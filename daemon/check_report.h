@@ -36,7 +36,7 @@ void check_report_run(struct json *j, const char *label, uint64_t session, uint6
 		      uint64_t last, const struct run_frames *frames);
 
 void check_report_json(struct json *j, const struct check_result *results, size_t count,
-		       const struct check_request *request);
+		       const struct check_request *request, enum check_verdict verdict);
 /* One testsuite; an inconclusive condition is an error, so that nobody takes it for a pass. */
 void check_report_junit(struct json *j, const struct check_result *results, size_t count);
 

@@ -24,22 +24,27 @@ static const struct frame_row *row_of(const struct counted *c, size_t i)
 	return &c->range->frames.frames.at[i].row;
 }
 
-/* The count of what the frame is left out for, NULL: it is not. */
-static size_t *why_out(struct counted *c, size_t i, unsigned flags)
+bool left_out_take(struct left_out *out, uint32_t flags)
 {
-	uint32_t frame = row_of(c, i)->flags;
+	if (flags & FRAME_STARTUP)
+		out->startup++;
+	else if (flags & FRAME_PAUSED)
+		out->paused++;
+	else if (flags & FRAME_LOADING)
+		out->loading++;
+	else if (flags & FRAME_CLOCK_STEP)
+		out->clock_step++;
+	else
+		return false;
+	return true;
+}
 
-	if ((flags & COUNTED_EVENTS) && i < c->range->kept_from)
-		return &c->evicted;
-	if (flags & COUNTED_ALL)
-		return NULL;
-	if (frame & FRAME_STARTUP)
-		return &c->startup;
-	if (frame & FRAME_PAUSED)
-		return &c->paused;
-	if (frame & FRAME_LOADING)
-		return &c->loading;
-	return frame & FRAME_CLOCK_STEP ? &c->clock_step : NULL;
+static bool is_out(struct counted *c, size_t i, unsigned flags)
+{
+	if (!(flags & COUNTED_EVENTS) || i >= c->range->kept_from)
+		return !(flags & COUNTED_ALL) && left_out_take(&c->left_out, row_of(c, i)->flags);
+	c->evicted++;
+	return true;
 }
 
 /* Returns how many are left. */
@@ -47,15 +52,11 @@ static size_t leave_out(struct counted *c, unsigned flags)
 {
 	size_t count = c->range->frames.frames.count, left = 0, i;
 
-	c->startup = c->paused = c->loading = c->clock_step = c->evicted = 0;
+	c->left_out = (struct left_out){0};
+	c->evicted = 0;
 	for (i = 0; i < count; i++) {
-		size_t *why = why_out(c, i, flags);
-
-		c->out[i] = why;
-		if (why)
-			++*why;
-		else
-			left++;
+		c->out[i] = is_out(c, i, flags);
+		left += !c->out[i];
 	}
 	return left;
 }
@@ -161,18 +162,10 @@ size_t counted_find(const struct counted *c, int64_t ns, size_t hint)
 
 bool counted_begin_of(const struct counted *c, uint64_t frame, int64_t *ret_ns)
 {
-	size_t low = 0, high = c->frames.count;
+	size_t i = range_frame_numbered(c->range, frame);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (row_of(c, c->frames.at[middle].index)->frame < frame)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == c->frames.count || row_of(c, c->frames.at[low].index)->frame != frame)
+	if (i == SIZE_MAX || c->out[i])
 		return false;
-	*ret_ns = c->frames.at[low].begin_ns;
+	*ret_ns = row_of(c, i)->begin_ns - c->offsets[i];
 	return true;
 }

@@ -14,6 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Frames that are none of play, by why. */
+struct left_out {
+	uint64_t startup, paused, loading, clock_step;
+};
+/* Is a frame with these flags (enum frame_flags) one of them? Then it is counted as what it is. */
+bool left_out_take(struct left_out *out, uint32_t flags);
+
 struct counted_frame {
 	size_t index;	  /* into range->frames.frames */
 	int64_t begin_ns; /* counted time at its begin */
@@ -24,8 +31,9 @@ struct counted {
 	VEC(struct counted_frame) frames;
 	int64_t end_ns;	 /* counted time at the end of the last */
 	int64_t wall_ns; /* of them all */
-	size_t startup, paused, loading, clock_step, evicted; /* left out */
-	bool whole; /* nothing is left out: counted time is the session's */
+	struct left_out left_out;
+	uint64_t evicted; /* left out as their events are gone */
+	bool whole;	  /* nothing is left out: counted time is the session's */
 	/* By frame of the range: what was left out before it, and whether it is itself. */
 	int64_t *offsets;
 	bool *out;
@@ -62,6 +70,30 @@ bool counted_begin_of(const struct counted *c, uint64_t frame, int64_t *ret_ns);
 static inline int64_t counted_end(const struct counted *c, size_t i)
 {
 	return i + 1 < c->frames.count ? c->frames.at[i + 1].begin_ns : c->end_ns;
+}
+
+/* A stretch of counted time, cut where frames of c->frames end. */
+struct counted_parts {
+	const struct counted *counted;
+	int64_t begin, end;
+	size_t frame; /* a hint; then the frame of the part */
+	bool begun;
+};
+/* The next part, at least one: false when there is none left. */
+static inline bool counted_part_next(struct counted_parts *p, int64_t *ret_ns)
+{
+	int64_t end;
+
+	if (p->begun && p->begin >= p->end)
+		return false;
+	p->frame = p->begun ? p->frame + 1 : counted_find(p->counted, p->begin, p->frame);
+	p->begun = true;
+	end = counted_end(p->counted, p->frame);
+	if (end > p->end || p->frame + 1 >= p->counted->frames.count)
+		end = p->end;
+	*ret_ns = end - p->begin;
+	p->begin = end;
+	return true;
 }
 
 #endif

@@ -144,14 +144,10 @@ void frame_stats_over(const frame_samples *samples, double bound, struct frame_s
 
 /* --- zones ------------------------------------------------------------------------------- */
 
+/* What one series is made of. */
 struct adding {
-	struct counted *counted;
-	const bool *skip;
-	bool gpu;
-	bool *named; /* by marker */
-	double *totals;
+	double *totals; /* by counted frame */
 	bool *has;
-	size_t frame;	 /* hint */
 	uint32_t inside; /* zones of the name that are open on this track */
 	int64_t begin;	 /* of the outermost */
 	bool out;
@@ -159,139 +155,178 @@ struct adding {
 	uint64_t gpu_frame;
 };
 
-static bool is_named(const struct adding *x, uint32_t marker)
-{
-	return marker < x->counted->range->markers.count && x->named[marker];
-}
+struct adding_all {
+	struct counted *counted;
+	const bool *skip;
+	uint32_t *named;   /* by marker: which series are about it */
+	uint32_t kinds[2]; /* those of threads, and of GPU queues */
+	struct adding of[FRAME_STATS_ZONES_MAX];
+	size_t count;
+	size_t frame; /* hint */
+};
 
-static int find_named(struct adding *x, const char *name)
+static void adding_all_deinit(struct adding_all *x)
 {
-	const struct range *range = x->counted->range;
-	bool any = false;
 	size_t i;
 
-	x->named = calloc(range->markers.count + 1, sizeof(*x->named));
-	x->totals = calloc(x->counted->frames.count + 1, sizeof(*x->totals));
-	x->has = calloc(x->counted->frames.count + 1, sizeof(*x->has));
-	if (!x->named || !x->totals || !x->has)
-		return -ENOMEM;
-	for (i = 0; i < range->markers.count; i++) {
-		const char *other = range->markers.at[i].name;
-
-		x->named[i] = other && strcmp(other, name) == 0;
-		any = any || x->named[i];
+	for (i = 0; i < x->count; i++) {
+		free(x->of[i].totals);
+		free(x->of[i].has);
 	}
-	return any ? 0 : -ENOENT;
+	free(x->named);
+}
+
+static int prepare(struct adding_all *x, struct frame_stats_zone *zones)
+{
+	const char *names[FRAME_STATS_ZONES_MAX];
+	size_t frames = x->counted->frames.count, i;
+	uint32_t found;
+
+	for (i = 0; i < x->count; i++) {
+		struct adding *of = &x->of[i];
+
+		names[i] = zones[i].name;
+		x->kinds[zones[i].gpu] |= UINT32_C(1) << i;
+		of->totals = calloc(frames + 1, sizeof(*of->totals));
+		of->has = calloc(frames + 1, sizeof(*of->has));
+		if (!of->totals || !of->has)
+			return -ENOMEM;
+	}
+	x->named = range_named(x->counted->range, names, x->count, &found);
+	for (i = 0; x->named && i < x->count; i++)
+		zones[i].found = found >> i & 1;
+	return x->named ? 0 : -ENOMEM;
+}
+
+static uint32_t asked_for(const struct adding_all *x, uint32_t marker, bool gpu)
+{
+	return marker < x->counted->range->markers.count ? x->named[marker] & x->kinds[gpu] : 0;
 }
 
 static int on_track(void *userdata, size_t index, const struct track_row *track)
 {
-	struct adding *x = userdata;
+	struct adding_all *x = userdata;
+	size_t i;
 
-	x->inside = 0;
-	x->gpu_frame = 0;
-	return (x->skip && x->skip[index]) || (track->kind == TRACK_GPU_QUEUE) != x->gpu;
+	for (i = 0; i < x->count; i++) {
+		x->of[i].inside = 0;
+		x->of[i].gpu_frame = 0;
+	}
+	return (x->skip && x->skip[index]) || !x->kinds[track->kind == TRACK_GPU_QUEUE];
 }
 
 static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 {
-	struct adding *x = userdata;
+	struct adding_all *x = userdata;
+	uint32_t left = asked_for(x, marker, false);
 
 	(void)depth;
-	if (is_named(x, marker) && x->inside++ == 0)
-		x->begin = counted_ns(x->counted, t, &x->out);
+	for (; left; left &= left - 1) {
+		struct adding *of = &x->of[__builtin_ctz(left)];
+
+		if (of->inside++ == 0)
+			of->begin = counted_ns(x->counted, t, &of->out);
+	}
 	return 0;
 }
 
-/* Shares out what lies between two points of counted time. */
-static void add_time(struct adding *x, int64_t begin, int64_t end)
+static void add_time(struct adding_all *x, struct adding *of, int64_t end)
 {
-	const struct counted *c = x->counted;
+	struct counted_parts parts = {x->counted, of->begin, end, x->frame, false};
+	int64_t ns;
 
-	x->frame = counted_find(c, begin, x->frame);
-	while (end > counted_end(c, x->frame) && x->frame + 1 < c->frames.count) {
-		x->totals[x->frame] += (double)(counted_end(c, x->frame) - begin);
-		x->has[x->frame] = true;
-		begin = counted_end(c, x->frame++);
+	while (counted_part_next(&parts, &ns)) {
+		of->totals[parts.frame] += (double)ns;
+		of->has[parts.frame] = true;
 	}
-	x->totals[x->frame] += (double)(end - begin);
-	x->has[x->frame] = true;
+	x->frame = parts.frame;
 }
 
 static int on_end(void *userdata, const struct range_zone *zone)
 {
-	struct adding *x = userdata;
-	bool out;
+	struct adding_all *x = userdata;
+	uint32_t left = asked_for(x, zone->marker, false);
 	int64_t end;
+	bool out;
 
-	if (!is_named(x, zone->marker) || --x->inside > 0)
+	if (!left)
 		return 0;
 	end = counted_ns(x->counted, zone->end, &out);
-	if (!x->out || end > x->begin)
-		add_time(x, x->begin, end);
+	for (; left; left &= left - 1) {
+		struct adding *of = &x->of[__builtin_ctz(left)];
+
+		if (--of->inside == 0 && (!of->out || end > of->begin))
+			add_time(x, of, end);
+	}
 	return 0;
 }
 
 /* Spans come by their begin: what reaches no further than those before adds nothing. */
+static void add_span(struct adding *of, const struct gpu_span_row *span, size_t frame)
+{
+	int64_t begin = span->begin_ns;
+
+	if (span->frame == of->gpu_frame)
+		begin = MAX(begin, of->covered);
+	if (span->frame != of->gpu_frame || span->end_ns > of->covered)
+		of->covered = span->end_ns;
+	of->gpu_frame = span->frame;
+	of->totals[frame] += (double)MAX(span->end_ns - begin, 0);
+	of->has[frame] = true;
+}
+
 static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 {
-	struct adding *x = userdata;
-	int64_t begin = zone->span.begin_ns, end = zone->span.end_ns, position;
+	struct adding_all *x = userdata;
+	uint32_t left = asked_for(x, zone->span.marker, true);
+	int64_t position;
 
-	if (!is_named(x, zone->span.marker) ||
-	    !counted_begin_of(x->counted, zone->span.frame, &position))
+	if (!left || !counted_begin_of(x->counted, zone->span.frame, &position))
 		return 0;
-	if (zone->span.frame == x->gpu_frame)
-		begin = MAX(begin, x->covered);
-	if (zone->span.frame != x->gpu_frame || end > x->covered)
-		x->covered = end;
-	x->gpu_frame = zone->span.frame;
 	x->frame = counted_find(x->counted, position, x->frame);
-	x->totals[x->frame] += (double)MAX(end - begin, 0);
-	x->has[x->frame] = true;
+	for (; left; left &= left - 1)
+		add_span(&x->of[__builtin_ctz(left)], &zone->span, x->frame);
 	return 0;
 }
 
-static int take_totals(const struct adding *x, frame_samples *ret_samples, size_t *ret_frames)
+static int take_totals(const struct counted *c, const struct adding *of,
+		       struct frame_stats_zone *zone)
 {
-	const struct counted *c = x->counted;
 	size_t i;
 
-	*ret_frames = 0;
-	if (VEC_RESERVE(ret_samples, c->frames.count) < 0)
+	if (VEC_RESERVE(&zone->samples, c->frames.count) < 0)
 		return -ENOMEM;
 	for (i = 0; i < c->frames.count; i++) {
 		const struct frame_row *row =
 			&c->range->frames.frames.at[c->frames.at[i].index].row;
 
-		ret_samples->at[ret_samples->count++] = (struct frame_sample){
+		zone->samples.at[zone->samples.count++] = (struct frame_sample){
 			.frame = row->frame,
-			.value = x->totals[i],
+			.value = of->totals[i],
 			.wall_ns = (double)(row->end_ns - row->begin_ns),
 		};
-		*ret_frames += x->has[i];
+		zone->frames += of->has[i];
 	}
 	return 0;
 }
 
-int frame_stats_zone(struct history *h, struct counted *counted, const bool *skip, const char *name,
-		     bool gpu, frame_samples *ret_samples, size_t *ret_frames)
+int frame_stats_zones(struct history *h, struct counted *counted, const bool *skip,
+		      struct frame_stats_zone *zones, size_t count)
 {
-	struct adding x = {.counted = counted, .skip = skip, .gpu = gpu};
+	__attribute__((cleanup(adding_all_deinit))) struct adding_all x = {
+		.counted = counted, .skip = skip, .count = count};
 	const struct range_visitor visitor = {.userdata = &x,
 					      .no_texts = true,
 					      .track = on_track,
 					      .begin = on_begin,
 					      .end = on_end,
 					      .gpu = on_gpu};
-	int r = find_named(&x, name);
+	size_t i;
+	int r = prepare(&x, zones);
 
 	if (r == 0 && counted->frames.count > 0)
 		r = range_visit(h, counted->range, &visitor);
-	if (r == 0)
-		r = take_totals(&x, ret_samples, ret_frames);
-	free(x.named);
-	free(x.totals);
-	free(x.has);
+	for (i = 0; r == 0 && i < count; i++)
+		r = take_totals(counted, &x.of[i], &zones[i]);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a series of one value a frame comes to. Pure, but for frame_stats_zone, which reads. One
+ * What a series of one value a frame comes to. Pure, but for frame_stats_zones, which reads. One
  * thread at a time.
  */
 #ifndef FPROF_DAEMON_FRAME_STATS_H
@@ -53,13 +53,20 @@ int frame_stats_make(const frame_samples *samples, struct frame_stats *ret_stats
 void frame_stats_over(const frame_samples *samples, double bound,
 		      struct frame_stats_over *ret_over);
 
+#define FRAME_STATS_ZONES_MAX 32
+struct frame_stats_zone {
+	const char *name;
+	bool gpu;	       /* on GPU queues instead of threads */
+	bool found;	       /* a zone of the range's session is called so */
+	frame_samples samples; /* one a counted frame, owned by the caller; 0 without it */
+	size_t frames;	       /* those that have it */
+};
 /*
- * Samples of the counted frames: how long each was in zones of a name, on the tracks that are not
- * skipped; recursion and nesting in its own name count once. Frames without it have 0; *ret_frames
- * are those that have it. gpu: on GPU queues instead of threads. 0, -ENOENT: no zone of the range's
- * session is called so; -errno.
+ * How long each counted frame was in zones of each name, on the tracks that are not skipped;
+ * recursion and nesting in its own name count once. One visit for all of them; count is at most
+ * FRAME_STATS_ZONES_MAX, and all but name and gpu 0 before. 0 or -errno.
  */
-int frame_stats_zone(struct history *h, struct counted *counted, const bool *skip, const char *name,
-		     bool gpu, frame_samples *ret_samples, size_t *ret_frames);
+int frame_stats_zones(struct history *h, struct counted *counted, const bool *skip,
+		      struct frame_stats_zone *zones, size_t count);
 
 #endif

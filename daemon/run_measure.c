@@ -23,22 +23,13 @@ bool run_frames_lost(const struct run_frames *frames)
 
 bool run_frames_take(struct run_frames *frames, const struct frame_row *row)
 {
-	if (row->flags & FRAME_STARTUP) {
-		frames->startup++;
-	} else if (row->flags & FRAME_PAUSED) {
-		frames->paused++;
-	} else if (row->flags & FRAME_LOADING) {
-		frames->loading++;
-	} else if (row->flags & FRAME_CLOCK_STEP) {
-		frames->clock_step++;
-	} else {
-		frames->counted++;
-		frames->marks_lost += (row->flags & FRAME_MARKS_LOST) != 0;
-		frames->lossy += row->lost_events > 0;
-		frames->lost_events = count_add(frames->lost_events, row->lost_events);
-		return true;
-	}
-	return false;
+	if (left_out_take(&frames->left_out, row->flags))
+		return false;
+	frames->counted++;
+	frames->marks_lost += (row->flags & FRAME_MARKS_LOST) != 0;
+	frames->lossy += row->lost_events > 0;
+	frames->lost_events = count_add(frames->lost_events, row->lost_events);
+	return true;
 }
 
 void run_series_deinit(struct run_series *series)
@@ -51,29 +42,20 @@ static void counters_deinit(counter_series_vec *counters)
 	VEC_FREE(counters);
 }
 
-static double wait_of(const struct frame_row *row)
-{
-	if (row->wait_gpu_ns == NS_UNKNOWN && row->wait_present_ns == NS_UNKNOWN &&
-	    row->wait_cap_ns == NS_UNKNOWN)
-		return (double)NS_UNKNOWN;
-	return (double)MAX(row->wait_gpu_ns, 0) + (double)MAX(row->wait_present_ns, 0) +
-	       (double)MAX(row->wait_cap_ns, 0);
-}
-
 /* In ns; NS_UNKNOWN: it has none. */
-static double of_frame(const struct history_frame *f, enum run_source source)
+static int64_t of_frame(const struct history_frame *f, enum run_source source)
 {
 	switch (source) {
 	case RUN_FRAME:
-		return (double)(f->row.end_ns - f->row.begin_ns);
+		return f->row.end_ns - f->row.begin_ns;
 	case RUN_CPU:
-		return (double)f->row.cpu_ns;
+		return f->row.cpu_ns;
 	case RUN_GPU:
-		return (double)f->gpu_ns;
+		return f->gpu_ns;
 	case RUN_WAIT:
-		return wait_of(&f->row);
+		return frame_row_wait_ns(&f->row);
 	default:
-		return (double)NS_UNKNOWN;
+		return NS_UNKNOWN;
 	}
 }
 
@@ -84,15 +66,15 @@ struct open_zone {
 
 /* What one metric makes of the zones of its name. */
 struct zone_sums {
-	const struct run_metric *metric; /* NULL: it is of no zones */
-	bool *named;			 /* by marker */
-	double *values;			 /* by frame, in ns */
-	size_t open;			 /* of that name, on this track */
+	const struct run_metric *metric;
+	double *values; /* by frame, in ns; NULL: it is of no zones */
+	size_t open;	/* of that name, on this track */
 };
 
 struct measure {
 	const struct range *range;
 	size_t count;
+	uint32_t *named; /* by marker: the metrics that are about it */
 	struct zone_sums sums[RUN_METRICS_MAX];
 	VEC(struct open_zone) stack;
 };
@@ -101,10 +83,9 @@ static void measure_deinit(struct measure *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->count; i++) {
-		free(m->sums[i].named);
+	for (i = 0; i < m->count; i++)
 		free(m->sums[i].values);
-	}
+	free(m->named);
 	VEC_FREE(&m->stack);
 }
 
@@ -114,9 +95,9 @@ static bool is_zone(const struct run_metric *metric)
 	       metric->source == RUN_ZONE_CALLS;
 }
 
-static bool named(const struct measure *m, const struct zone_sums *s, uint32_t marker)
+static uint32_t metrics_of(const struct measure *m, uint32_t marker)
 {
-	return marker < m->range->markers.count && s->named[marker];
+	return marker < m->range->markers.count ? m->named[marker] : 0;
 }
 
 static int on_track(void *userdata, size_t index, const struct track_row *track)
@@ -135,14 +116,14 @@ static int on_track(void *userdata, size_t index, const struct track_row *track)
 static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 {
 	struct measure *m = userdata;
-	size_t hint = m->stack.count ? m->stack.at[m->stack.count - 1].frame : 0, i;
+	size_t hint = m->stack.count ? m->stack.at[m->stack.count - 1].frame : 0;
 	size_t frame = range_frame_at(m->range, t, hint);
 	struct open_zone zone = {marker, frame == SIZE_MAX ? hint : frame};
+	uint32_t left;
 
 	(void)depth;
-	for (i = 0; i < m->count; i++)
-		if (m->sums[i].metric && named(m, &m->sums[i], marker))
-			m->sums[i].open++;
+	for (left = metrics_of(m, marker); left; left &= left - 1)
+		m->sums[__builtin_ctz(left)].open++;
 	return VEC_PUSH(&m->stack, zone);
 }
 
@@ -164,16 +145,13 @@ static void add_part(struct zone_sums *s, bool own, bool around, const struct fr
 	}
 }
 
+/* own: it is of the metric's name; around: the zone around it is. */
 static void add_zone(struct measure *m, struct zone_sums *s, const struct range_zone *zone,
-		     const struct open_zone *open)
+		     const struct open_zone *open, bool own, bool around)
 {
-	const struct open_zone *outer = m->stack.count ? &m->stack.at[m->stack.count - 1] : NULL;
 	struct frame_parts parts = {m->range, open->frame, zone->begin, zone->end};
-	bool own = named(m, s, zone->marker), around = outer && named(m, s, outer->marker);
 	struct frame_part part;
 
-	if (!own && !around)
-		return;
 	if (own) {
 		s->open--;
 		if (s->metric->source == RUN_ZONE_CALLS && !(zone->flags & ZONE_CLIPPED_BEGIN))
@@ -186,15 +164,19 @@ static void add_zone(struct measure *m, struct zone_sums *s, const struct range_
 static int on_end(void *userdata, const struct range_zone *zone)
 {
 	struct measure *m = userdata;
+	uint32_t own = metrics_of(m, zone->marker), around = 0, left;
 	struct open_zone open;
-	size_t i;
 
 	if (m->stack.count == 0)
 		return -EBADMSG;
 	open = m->stack.at[--m->stack.count];
-	for (i = 0; i < m->count; i++)
-		if (m->sums[i].metric)
-			add_zone(m, &m->sums[i], zone, &open);
+	if (m->stack.count > 0)
+		around = metrics_of(m, m->stack.at[m->stack.count - 1].marker);
+	for (left = own | around; left; left &= left - 1) {
+		uint32_t bit = left & -left;
+
+		add_zone(m, &m->sums[__builtin_ctz(left)], zone, &open, own & bit, around & bit);
+	}
 	return 0;
 }
 
@@ -203,48 +185,43 @@ static int on_end(void *userdata, const struct range_zone *zone)
 static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 {
 	struct measure *m = userdata;
-	const struct history_frames *frames = &m->range->frames;
-	size_t low = 0, high = frames->frames.count, i;
+	size_t frame = range_frame_numbered(m->range, zone->span.frame);
+	uint32_t left = frame == SIZE_MAX ? 0 : metrics_of(m, zone->span.marker);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	for (; left; left &= left - 1) {
+		struct zone_sums *s = &m->sums[__builtin_ctz(left)];
 
-		if (frames->frames.at[middle].row.frame < zone->span.frame)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == frames->frames.count || frames->frames.at[low].row.frame != zone->span.frame)
-		return 0;
-	for (i = 0; i < m->count; i++) {
-		struct zone_sums *s = &m->sums[i];
-
-		if (!s->metric || !named(m, s, zone->span.marker))
-			continue;
-		s->values[low] += s->metric->source == RUN_ZONE_CALLS
-					  ? 1
-					  : (double)(zone->span.end_ns - zone->span.begin_ns);
+		s->values[frame] += s->metric->source == RUN_ZONE_CALLS
+					    ? 1
+					    : (double)(zone->span.end_ns - zone->span.begin_ns);
 	}
 	return 0;
 }
 
-static int prepare(struct measure *m, const struct run_metric *metric, struct zone_sums *s,
-		   bool *found)
+/* Returns whether any metric is about zones, or -ENOMEM. */
+static int prepare(struct measure *m, const struct run_metric *metrics, struct run_series *series)
 {
-	size_t count = m->range->markers.count, i;
+	const char *names[RUN_METRICS_MAX] = {NULL};
+	size_t frames = m->range->frames.frames.count, i;
+	uint32_t found;
+	bool any = false;
 
-	s->named = calloc(count + 1, sizeof(*s->named));
-	s->values = calloc(m->range->frames.frames.count + 1, sizeof(*s->values));
-	if (!s->named || !s->values)
-		return -ENOMEM;
-	s->metric = metric;
-	for (i = 0; i < count; i++) {
-		const char *name = m->range->markers.at[i].name;
+	for (i = 0; i < m->count; i++) {
+		struct zone_sums *s = &m->sums[i];
 
-		s->named[i] = name && strcmp(name, metric->name) == 0;
-		*found |= s->named[i];
+		if (!is_zone(&metrics[i]))
+			continue;
+		any = true;
+		names[i] = metrics[i].name;
+		s->metric = &metrics[i];
+		s->values = calloc(frames + 1, sizeof(*s->values));
+		if (!s->values)
+			return -ENOMEM;
 	}
-	return 0;
+	m->named = any ? range_named(m->range, names, m->count, &found) : NULL;
+	for (i = 0; m->named && i < m->count; i++)
+		series[i].found |= found >> i & 1;
+	return any && !m->named ? -ENOMEM : any;
 }
 
 static int read_zones(struct history *h, struct measure *m, const struct run_metric *metrics,
@@ -256,40 +233,27 @@ static int read_zones(struct history *h, struct measure *m, const struct run_met
 					.begin = on_begin,
 					.end = on_end,
 					.gpu = on_gpu};
-	bool any = false;
-	size_t i;
-	int r = 0;
+	int r = prepare(m, metrics, series);
 
-	for (i = 0; r == 0 && i < m->count; i++) {
-		if (!is_zone(&metrics[i]))
-			continue;
-		any = true;
-		r = prepare(m, &metrics[i], &m->sums[i], &series[i].found);
-	}
-	return r < 0 || !any ? r : range_visit(h, m->range, &visitor);
+	return r == 1 ? range_visit(h, m->range, &visitor) : r;
 }
 
 /* The values of one marker in the frames that count. */
 static int add_counter(struct history *h, const struct range *range, uint32_t marker,
-		       struct run_series *series)
+		       const struct run_metric *metric, struct run_series *series)
 {
 	__attribute__((cleanup(counters_deinit))) counter_series_vec values = {0};
-	const struct history_frames *frames = &range->frames;
-	size_t at = 0, i;
+	size_t i;
 	int r = counter_series_read(h, range->session, range->stream, marker, range->first,
 				    range->last, &values);
 
 	for (i = 0; r == 0 && i < values.count; i++) {
-		struct run_frames ignored = {0};
+		size_t at = range_frame_numbered(range, values.at[i].frame);
+		struct left_out ignored = {0};
 
-		while (at < frames->frames.count &&
-		       frames->frames.at[at].row.frame < values.at[i].frame)
-			at++;
-		if (at == frames->frames.count)
-			break;
-		if (frames->frames.at[at].row.frame == values.at[i].frame &&
-		    run_frames_take(&ignored, &frames->frames.at[at].row))
-			r = VEC_PUSH(&series->samples, values.at[i].value);
+		if (at != SIZE_MAX &&
+		    !left_out_take(&ignored, range->frames.frames.at[at].row.flags))
+			r = run_series_add(series, metric, values.at[i].frame, values.at[i].value);
 	}
 	return r;
 }
@@ -307,7 +271,7 @@ static int read_counter(struct history *h, const struct range *range,
 		    strcmp(marker->name, metric->name) != 0)
 			continue;
 		series->found = true;
-		r = add_counter(h, range, (uint32_t)i, series);
+		r = add_counter(h, range, (uint32_t)i, metric, series);
 	}
 	return r;
 }
@@ -315,22 +279,22 @@ static int read_counter(struct history *h, const struct range *range,
 static int append(struct measure *m, const struct run_metric *metric, size_t at,
 		  struct run_series *series, size_t frame)
 {
-	const struct range *range = m->range;
+	const struct history_frame *f = &m->range->frames.frames.at[frame];
 	double value;
 
 	if (metric->source == RUN_COUNTER)
 		return 0;
 	if (is_zone(metric)) {
-		if (frame < range->kept_from)
+		if (frame < m->range->kept_from)
 			return 0;
 		value = m->sums[at].values[frame];
 	} else {
-		value = of_frame(&range->frames.frames.at[frame], metric->source);
-		if (value == (double)NS_UNKNOWN)
+		if (of_frame(f, metric->source) == NS_UNKNOWN)
 			return 0;
+		value = (double)of_frame(f, metric->source);
 		series->found = true;
 	}
-	return VEC_PUSH(&series->samples, value);
+	return run_series_add(series, metric, f->row.frame, value);
 }
 
 int run_measure(struct history *h, const struct range *range, const struct run_metric *metrics,

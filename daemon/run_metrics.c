@@ -147,6 +147,19 @@ size_t run_metric_needs(const struct run_metric *metric)
 	return MAX(RUN_LEAST, statistics_percentile_needs(metric->percentile));
 }
 
+int run_series_add(struct run_series *series, const struct run_metric *metric, uint64_t frame,
+		   double value)
+{
+	bool follows = series->frame && frame == series->frame + 1;
+	double sample = metric->statistic == RUN_JITTER ? fabs(value - series->value) : value;
+
+	series->frame = frame;
+	series->value = value;
+	if (metric->statistic == RUN_JITTER && !follows)
+		return 0;
+	return VEC_PUSH(&series->samples, sample);
+}
+
 static double largest(const double *samples, size_t count)
 {
 	double most = samples[0];
@@ -155,16 +168,6 @@ static double largest(const double *samples, size_t count)
 	for (i = 1; i < count; i++)
 		most = MAX(most, samples[i]);
 	return most;
-}
-
-static double jitter(const double *samples, size_t count)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 1; i < count; i++)
-		sum += fabs(samples[i] - samples[i - 1]);
-	return count > 1 ? sum / (double)(count - 1) : 0;
 }
 
 static double slow_share(const double *samples, size_t count, double slow_ns)
@@ -185,13 +188,12 @@ double run_metric_of(double *samples, size_t count, const void *metric)
 
 	switch (m->statistic) {
 	case RUN_MEAN:
+	case RUN_JITTER:
 		return statistics_mean(samples, count);
 	case RUN_SD:
 		return statistics_sd(samples, count);
 	case RUN_MAX:
 		return largest(samples, count);
-	case RUN_JITTER:
-		return jitter(samples, count);
 	case RUN_SLOW_SHARE:
 		return slow_share(samples, count, m->slow_ns);
 	case RUN_PERCENTILE:

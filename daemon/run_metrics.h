@@ -13,8 +13,8 @@
  *   counter:NAME.STAT     its value at the end of each frame
  *
  * STAT is pN (a percentile by frame, nearest rank: p50, p99, p99.9), mean, sd, max, jitter (mean
- * change from a frame to the next) or, of frame, slow_share: the share of the wall clock that was
- * spent in frames longer than slow_ms. Larger is worse in all of them.
+ * change from a frame to the next, where both count) or, of frame, slow_share: the share of the
+ * wall clock that was spent in frames longer than slow_ms. Larger is worse in all of them.
  *
  * Frames are left out, and counted, that are no frames of play: the first one, those in which
  * recording was stopped or the game said that it loads, or the clock stepped. A frame without the
@@ -25,6 +25,7 @@
 #ifndef FPROF_DAEMON_RUN_METRICS_H
 #define FPROF_DAEMON_RUN_METRICS_H
 
+#include "counted.h"
 #include "history.h"
 #include "range.h"
 #include "util.h"
@@ -62,20 +63,26 @@ int run_metric_parse(const char *text, double slow_ms, struct run_metric *ret_me
 extern const char *const run_metric_forms[];
 /* Is it a time: ns in samples, ms in answers? Else it is what it is. */
 bool run_metric_is_time(const struct run_metric *metric);
-/* Frames that it needs. */
+/* Samples that it needs. */
 size_t run_metric_needs(const struct run_metric *metric);
 /* What the metric says of samples (in time order; count > 0), in ns where it is a time: a statistic
  * of bootstrap.h, userdata the metric. It sorts them. */
 double run_metric_of(double *samples, size_t count, const void *metric);
 
 struct run_series {
-	VEC(double) samples; /* of the frames that have one, in time order */
-	bool found;	     /* the zone or counter is known there */
+	/* Of the frames that have one, in time order; of a jitter the changes between them. */
+	VEC(double) samples;
+	bool found;	/* the zone or counter is known there */
+	uint64_t frame; /* of the last value, 0: there is none: */
+	double value;
 };
+/* Adds a frame's value. 0 or -ENOMEM. */
+int run_series_add(struct run_series *series, const struct run_metric *metric, uint64_t frame,
+		   double value);
 
 struct run_frames {
 	uint64_t counted;
-	uint64_t startup, paused, loading, clock_step; /* left out */
+	struct left_out left_out;
 	uint64_t missing;     /* asked for by number, and not there (any more) */
 	uint64_t marks_lost;  /* frames that stand for several */
 	uint64_t lost_events; /* in frames that are counted, and the frames that lost them: */

@@ -296,19 +296,6 @@ static double known_ms(int64_t ns)
 	return ns == NS_UNKNOWN ? (double)NAN : (double)ns / NS_PER_MS;
 }
 
-/* Of the waits that are known. */
-static double waits_ms(const struct frame_row *row)
-{
-	const int64_t ns[] = {row->wait_gpu_ns, row->wait_present_ns, row->wait_cap_ns};
-	double sum = NAN;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(ns); i++)
-		if (ns[i] != NS_UNKNOWN)
-			sum = (isnan(sum) ? 0 : sum) + known_ms(ns[i]);
-	return sum;
-}
-
 static double wait_ms(const struct trigger *t, const struct frame_row *row)
 {
 	switch (t->of) {
@@ -319,7 +306,7 @@ static double wait_ms(const struct trigger *t, const struct frame_row *row)
 	case TRIGGER_WAIT_CAP:
 		return known_ms(row->wait_cap_ns);
 	default:
-		return waits_ms(row);
+		return known_ms(frame_row_wait_ns(row));
 	}
 }
 

@@ -37,15 +37,7 @@ void zone_calls_deinit(struct zone_calls *calls)
 
 static bool fits(const struct search *s, uint32_t marker)
 {
-	const struct marker_row *row = range_marker(s->range, marker);
-	char unknown[32];
-
-	if (s->query->category &&
-	    (!row || !row->category || strcmp(row->category, s->query->category) != 0))
-		return false;
-	return !s->query->name ||
-	       zone_name_fits(s->query->name,
-			      range_name(s->range, marker, unknown, sizeof(unknown)));
+	return zone_fits(s->range, marker, s->query->name, s->query->category);
 }
 
 static int find_wanted(struct search *s)
@@ -232,7 +224,7 @@ static int on_end(void *userdata, const struct range_zone *z)
 	call.start_ns = range_ns(s->range, z->begin);
 	call.full_start_ns = range_ns(s->range, z->full_begin);
 	call.full_duration_ns = z->full_end == INT64_MAX
-					? -1
+					? NS_UNKNOWN
 					: range_ns(s->range, z->full_end) - call.full_start_ns;
 	call.frame = frame_number(s, z->begin);
 	call.value.i = z->value.i;

@@ -22,7 +22,7 @@ struct zone_call {
 	int64_t start_ns, duration_ns; /* clipped to the range */
 	int64_t self_ns;
 	int64_t full_start_ns;	  /* as recorded */
-	int64_t full_duration_ns; /* -1: not known */
+	int64_t full_duration_ns; /* NS_UNKNOWN: it has no end yet */
 	uint64_t frame;		  /* in which it begins; 0: in none */
 	char *text;
 	bool has_value, value_is_double;

@@ -161,24 +161,21 @@ static int touch(struct zone_measure *m, size_t frame)
 static int share_out(struct zone_measure *m, const struct zone_node *node, int64_t begin,
 		     int64_t duration, size_t *frame)
 {
-	const struct counted *counted = &m->tree->counted;
-	int64_t end = begin + duration;
-	int r;
+	struct counted_parts parts = {&m->tree->counted, begin, begin + duration, *frame, false};
+	int64_t ns;
+	int r = 0;
 
-	*frame = counted_find(counted, begin, *frame);
-	r = touch(m, *frame);
 	if (node->gpu) {
+		*frame = counted_find(parts.counted, begin, *frame);
+		r = touch(m, *frame);
 		m->totals[*frame] += duration;
 		return r;
 	}
-	while (r == 0 && end > counted_end(counted, *frame) && *frame + 1 < counted->frames.count) {
-		int64_t cut = counted_end(counted, *frame);
-
-		m->totals[*frame] += cut - begin;
-		begin = cut;
-		r = touch(m, ++*frame);
+	while (r == 0 && counted_part_next(&parts, &ns)) {
+		r = touch(m, parts.frame);
+		m->totals[parts.frame] += ns;
 	}
-	m->totals[*frame] += end - begin;
+	*frame = parts.frame;
 	return r;
 }
 
@@ -258,7 +255,7 @@ static int find_percentiles(struct zone_measure *m, struct zone_numbers *n)
 	size_t count = m->values.count, ranks[3], wanted = 0, i;
 	uint64_t found[3];
 
-	n->p50_ns = n->p95_ns = n->p99_ns = ZONE_FEW;
+	n->p50_ns = n->p95_ns = n->p99_ns = NS_UNKNOWN;
 	while (wanted < 3 && count >= statistics_percentile_needs(percents[wanted])) {
 		ranks[wanted] = (percents[wanted] * count + 99) / 100;
 		wanted++;
@@ -337,7 +334,7 @@ static int measure_calls(struct zone_measure *m, const uint32_t *nodes, size_t c
 
 	find_extremes(m, n);
 	r = find_percentiles(m, n);
-	if (r < 0 || n->p50_ns == ZONE_FEW)
+	if (r < 0 || n->p50_ns == NS_UNKNOWN)
 		return r;
 	n->slow_above_ns = ZONE_SLOW_MEDIANS * n->p50_ns;
 	if (n->max_ns <= n->slow_above_ns)
@@ -362,7 +359,7 @@ static void measure_sums(const struct zone_measure *m, const uint32_t *nodes, si
 	}
 	if (count == 1) /* a node's own row has what the tool measured, within its name or not */
 		n->total_ns = first->total_ns;
-	n->min_ns = n->max_ns = n->p50_ns = n->p95_ns = n->p99_ns = ZONE_FEW;
+	n->min_ns = n->max_ns = n->p50_ns = n->p95_ns = n->p99_ns = NS_UNKNOWN;
 	if (m->per_frame && count == 1 && first->sum_frames > 0) {
 		n->min_ns = first->min_frame_ns;
 		n->max_ns = first->max_frame_ns;
@@ -380,7 +377,7 @@ int zone_measure_nodes(struct zone_measure *m, const uint32_t *nodes, size_t cou
 	int r = 0;
 
 	memset(n, 0, sizeof(*n));
-	n->slow_above_ns = ZONE_FEW;
+	n->slow_above_ns = NS_UNKNOWN;
 	n->slow_gap_mean_ns = n->slow_gap_sd_ns = NAN;
 	if (m->tree->sums) {
 		measure_sums(m, nodes, count, n);

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZONE_FEW (-1) /* ns: too few samples, or none at all */
-
 /* A call is slow when it takes more than this many medians. */
 #define ZONE_SLOW_MEDIANS 2
 #define ZONE_SLOW_LEAST	  3 /* slow calls for a mean and a spread of the gaps between them */
@@ -25,7 +23,7 @@ struct zone_numbers {
 	int64_t self_ns;
 	int64_t alloc_bytes, alloc_count; /* as total_ns */
 	int64_t own_alloc_bytes, own_alloc_count;
-	/* Of calls, or of frame totals over those frames. */
+	/* Of calls, or of frame totals over those frames. NS_UNKNOWN: too few samples, or none. */
 	uint64_t samples;
 	double avg_ns;
 	int64_t min_ns, max_ns;
@@ -33,7 +31,7 @@ struct zone_numbers {
 	int64_t p50_ns, p95_ns, p99_ns;
 	/* Of calls. */
 	uint64_t slow_calls;
-	int64_t slow_above_ns;			 /* ZONE_FEW */
+	int64_t slow_above_ns;			 /* NS_UNKNOWN: too few */
 	double slow_gap_mean_ns, slow_gap_sd_ns; /* begin to begin; NaN: too few */
 };
 

@@ -43,6 +43,18 @@ bool zone_name_fits(const char *pattern, const char *text)
 	return !*pattern;
 }
 
+bool zone_fits(const struct range *range, uint32_t marker, const char *pattern,
+	       const char *category)
+{
+	const struct marker_row *row = range_marker(range, marker);
+	char unknown[32];
+
+	if (category && (!row || !row->category || strcmp(row->category, category) != 0))
+		return false;
+	return !pattern ||
+	       zone_name_fits(pattern, range_name(range, marker, unknown, sizeof(unknown)));
+}
+
 /* --- groups ------------------------------------------------------------------------------ */
 
 static const struct zone_node *node_of(const struct zone_tree *tree, uint32_t node)
@@ -239,18 +251,10 @@ static bool is_wanted(const struct zone_tree *tree, const struct zone_table_quer
 		      const struct zone_row *row)
 {
 	bool of_name = query->view == ZONE_VIEW_CALLERS || query->view == ZONE_VIEW_CALLEES;
-	const struct marker_row *marker =
-		row->marker == ZONE_NODE_NONE ? NULL : range_marker(tree->range, row->marker);
-	char unknown[32];
 
 	if (row->n.calls == 0 && !tree->sums)
 		return false;
-	if (query->category &&
-	    (!marker || !marker->category || strcmp(marker->category, query->category) != 0))
-		return false;
-	return of_name || !query->name ||
-	       zone_name_fits(query->name,
-			      range_name(tree->range, row->marker, unknown, sizeof(unknown)));
+	return zone_fits(tree->range, row->marker, of_name ? NULL : query->name, query->category);
 }
 
 /* The rows at the indexes in order, as far as they are wanted. */

@@ -31,8 +31,7 @@ enum zone_sort {
 	ZONE_SORT_P95,
 	ZONE_SORT_P99,
 	ZONE_SORT_FRAMES,
-	ZONE_SORT_NAME,
-	ZONE_SORTS
+	ZONE_SORT_NAME
 };
 
 struct zone_row {
@@ -58,5 +57,8 @@ int zone_table_make(const struct zone_tree *tree, const struct zone_table_query 
 		    zone_rows *ret_rows);
 /* Does text fit the pattern of a name filter? */
 bool zone_name_fits(const char *pattern, const char *text);
+/* Does the zone fit both filters? A NULL lets all through. */
+bool zone_fits(const struct range *range, uint32_t marker, const char *pattern,
+	       const char *category);
 
 #endif

@@ -140,6 +140,33 @@ test('frames that are gone make it inconclusive, unless that is allowed', async 
 	assert.equal(allowed.status, 200, allowed.text);
 });
 
+test('an open end asks for no frames by number', async () => {
+	for (const ends of ['to=25', 'from=10', 'from=1&to=40']) {
+		const answer = await check(`metric=frame.p50&max_ms=60000&${ends}`, { session: ten[0] });
+		assert.equal(answer.runs[0].missing_frames, 0, answer.text);
+		assert.equal(answer.conditions[0].reason === 'lost', false, answer.text);
+	}
+	const beyond = await check('metric=frame.p50&max_ms=60000&to=50', { session: ten[0] });
+	assert.equal(beyond.runs[0].missing_frames, 10);
+});
+
+test('checks and statistics say the same of the same frames', async () => {
+	const query = 'metric=frame.jitter&max_ms=60000&metric=frame.mean&max_ms=60000&metric=zone:frame.mean&max_ms=60000';
+	const { conditions } = await check(query, { session: ten[0] });
+	const { metrics } = await world.api(`/sessions/${ten[0]}/stats?from=1&to=${FRAMES}&metric=wall&metric=zone:frame&metric=wait`);
+	const [wall, zone, wait] = metrics;
+	const near = (ms, ns) => assert.ok(Math.abs(ms * 1e6 - ns) < 1e-3, `${ms} ${ns}`);
+	near(conditions[0].value, wall.jitter.mean_ns);
+	assert.equal(conditions[0].runs[0].samples, wall.jitter.steps);
+	near(conditions[1].value, wall.mean_ns);
+	near(conditions[2].value, zone.mean_ns);
+	// A game without wait zones waits for nobody knows how long: no number of either.
+	const waits = await check('metric=wait.mean&max_ms=60000', { session: ten[0] });
+	assert.equal(waits.conditions[0].value, null);
+	assert.equal(wait.frames, 0);
+	assert.equal(wait.unknown, FRAMES - 1);
+});
+
 test('snapshots of a name are the runs of a baseline', async () => {
 	for (const session of ten) {
 		const taken = await snapshot({ name: 'release', session, seconds: 60 });
@@ -176,6 +203,7 @@ test('unknown names answer 404 with those that there are', async () => {
 	const zone = await check('metric=zone:nothing.mean&max_ms=1', { session: ten[0] });
 	assert.equal(zone.status, 404);
 	assert.ok(zone.allowed.includes('step') && !zone.allowed.includes('steps'), zone.text);
+	assert.equal((await check('metric=zone:steps.calls.mean&max=1', { session: ten[0] })).status, 404, 'a counter is no zone');
 	const counter = await check('metric=counter:nothing.mean&max=1', { session: ten[0] });
 	assert.deepEqual(counter.allowed, ['steps']);
 });

@@ -267,20 +267,19 @@ static size_t run_stats(void)
 
 static size_t run_zone_stats(void)
 {
-	frame_samples samples = {0};
+	struct frame_stats_zone zone = {.name = "zone 160"};
 	struct frame_stats stats;
 	struct counted counted;
 	struct range range;
-	size_t with;
 
 	open_range(1, FRAMES, &range);
 	must(counted_init(&counted, &range, COUNTED_EVENTS), "frames");
-	must(frame_stats_zone(history, &counted, NULL, "zone 160", false, &samples, &with), "zone");
-	must(frame_stats_make(&samples, &stats), "statistics");
-	VEC_FREE(&samples);
+	must(frame_stats_zones(history, &counted, NULL, &zone, 1), "zone");
+	must(frame_stats_make(&zone.samples, &stats), "statistics");
+	VEC_FREE(&zone.samples);
 	counted_deinit(&counted);
 	range_close(&range);
-	return with;
+	return zone.frames;
 }
 
 static size_t run_timeline_of(uint64_t from, uint64_t to)
@@ -359,7 +358,7 @@ int main(int argc, char **argv)
 	measure("tree", run_tree, ", at most 60");
 	measure("flat", run_flat, ", at most 60");
 	measure("stats of wall", run_stats, ", at most 20");
-	measure("stats of a zone", run_zone_stats, "");
+	measure("stats of a zone", run_zone_stats, ", at most 20");
 	measure("timeline of one frame", run_one_frame, ", at most 10");
 	measure("timeline of all", run_timeline, "");
 	history_close(history);
