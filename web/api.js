@@ -96,7 +96,7 @@ export function openStream(onEvent, onState) {
 			onState(false);
 			timer = setTimeout(connect, RETRY_MS);
 		};
-		for (const name of ['frame', 'gpu', 'session', 'dropped'])
+		for (const name of ['frame', 'gpu', 'session', 'dropped', 'spike', 'state', 'loss'])
 			source.addEventListener(name, (event) => onEvent(name, parsed(event.data), event.lastEventId));
 	};
 	connect();

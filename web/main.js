@@ -11,6 +11,8 @@ import { FrameLists, FramesTable, ZonesTable } from './lists.js';
 import { Model } from './model.js';
 import { Panels } from './panels.js';
 import { HOLDERS, watchPalette } from './palette.js';
+import { SpikesPanel } from './spikes.js';
+import { SqlPanel } from './sql.js';
 import { Strip } from './strip.js';
 import { TablesPanel } from './tables.js';
 import { Timeline } from './timeline.js';
@@ -43,6 +45,8 @@ const frameLists = new FrameLists(model);
 const panels = new Panels(byId('tabs', HTMLElement), {
 	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
 	tables: (at, draw) => new TablesPanel(at, model, draw),
+	spikes: (at, draw) => new SpikesPanel(at, model, draw),
+	sql: (at, draw) => new SqlPanel(at, model, draw),
 	diagnostics: () => new Diagnostics(model),
 }, model, invalidate);
 

@@ -75,6 +75,8 @@ export class Model {
 		/** Counts loads, so that an answer to an older one is not taken. */
 		this.load = 0;
 		this.windowLoad = 0;
+		/** Counts what was heard of spikes: whoever lists them asks again. */
+		this.spikesSeen = 0;
 	}
 
 	/** Whether nothing was ever recorded. */
@@ -305,6 +307,12 @@ export class Model {
 			else if (!this.sessions.some((one) => String(one.id) === session))
 				this.later('refresh', SETTLE_MS, () => this.refresh(false));
 			break;
+		case 'spike':
+			this.spikesSeen++;
+			this.later('spikes', SETTLE_MS, () => this.changed('spikes'));
+			break;
+		case 'state':
+		case 'loss':
 		case 'session':
 			this.later('refresh', SETTLE_MS, () => this.refresh(false));
 			break;
