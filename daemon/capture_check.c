@@ -84,8 +84,7 @@ int capture_harden(sqlite3 *db)
 	return r < 0 ? r : sql_exec(db, "PRAGMA cell_size_check=ON");
 }
 
-/* Read-only and as it is. */
-static int open_raw(const char *path, sqlite3 **ret_db)
+int capture_open_raw(const char *path, sqlite3 **ret_db)
 {
 	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
 	char uri[DB_URI_MAX];
@@ -156,7 +155,7 @@ int capture_open(const char *path, sqlite3 **ret_db)
 {
 	sqlite3 *db, *migrated;
 	int64_t version;
-	int r = open_raw(path, &db);
+	int r = capture_open_raw(path, &db);
 
 	if (r < 0)
 		return r;
@@ -478,7 +477,7 @@ int capture_verify(const char *path, char *why)
 	why[0] = '\0';
 	r = check_header(path, why, &bytes);
 	if (r == 0)
-		r = open_raw(path, &db);
+		r = capture_open_raw(path, &db);
 	if (r == 0) {
 		budget.limit = (STEPS_BASE + bytes * STEPS_PER_BYTE) / STEPS_PER_CALL;
 		sqlite3_progress_handler(db, STEPS_PER_CALL, on_progress, &budget);

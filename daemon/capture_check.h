@@ -19,6 +19,9 @@
  */
 int capture_open(const char *path, sqlite3 **ret_db);
 
+/* The same of a file as it is, whatever version it has: for what all versions have, as meta. */
+int capture_open_raw(const char *path, sqlite3 **ret_db);
+
 /*
  * Is all of the file as we would have made it? Header, the text of the schema, every index, every
  * row's checksum, that there is one session. 0; -EBADMSG or -ENOTSUP with a sentence in why

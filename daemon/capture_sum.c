@@ -98,32 +98,39 @@ static int sum_table(sqlite3 *db, const char *table, char text[SUM_TEXT])
 	return r;
 }
 
-static int write_sum(sqlite3_stmt *insert, const char *table, const char *sum)
+static int write_sum(sqlite3 *db, const char *table)
 {
-	struct sql_binder b = sql_bind(insert);
-	char key[128];
+	_cleanup_stmt_ sqlite3_stmt *insert = NULL;
+	struct sql_binder b;
+	char key[128], sum[SUM_TEXT];
+	int r = sum_table(db, table, sum);
 
+	if (r == 0)
+		r = sql_prepare(db, "INSERT OR REPLACE INTO main.meta (key, value) VALUES (?,?)",
+				&insert);
+	if (r < 0)
+		return r;
 	snprintf(key, sizeof(key), "sum.%s", table);
+	b = sql_bind(insert);
 	bind_text(&b, key);
 	bind_text(&b, sum);
 	return sql_run(&b);
 }
 
+int capture_sum_write_meta(sqlite3 *db)
+{
+	return write_sum(db, "meta");
+}
+
 int capture_sum_write(sqlite3 *db)
 {
-	_cleanup_stmt_ sqlite3_stmt *list = NULL, *insert = NULL;
-	char sum[SUM_TEXT];
+	_cleanup_stmt_ sqlite3_stmt *list = NULL;
 	int r = sql_prepare(db, tables, &list);
 
-	if (r == 0)
-		r = sql_prepare(db, "INSERT OR REPLACE INTO main.meta (key, value) VALUES (?,?)",
-				&insert);
 	while (r == 0 && (r = sql_step(list)) == 1) {
 		const char *table = (const char *)sqlite3_column_text(list, 0);
 
-		r = table ? sum_table(db, table, sum) : -ENOMEM;
-		if (r == 0)
-			r = write_sum(insert, table, sum);
+		r = table ? write_sum(db, table) : -ENOMEM;
 	}
 	return r;
 }

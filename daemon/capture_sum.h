@@ -11,6 +11,8 @@
 
 /* Writes the sums of all tables. Within or without a transaction. 0 or -errno. */
 int capture_sum_write(sqlite3 *db);
+/* The same where nothing but rows of meta changed. */
+int capture_sum_write_meta(sqlite3 *db);
 /* Holds all rows against the sums: 0, -EBADMSG with a sentence in why, -errno. */
 int capture_sum_verify(sqlite3 *db, char *why, size_t size);
 

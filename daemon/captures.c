@@ -331,18 +331,40 @@ static int insert(sqlite3_stmt *stmt, const struct capture *capture)
 	return sql_run(&b);
 }
 
-int captures_enter(struct captures *captures, const struct capture *capture)
+static int enter(struct captures *captures, const struct capture *capture, bool checks_room)
 {
 	sqlite3_stmt *stmt;
 	int r = begin_list(captures,
 			   "INSERT INTO captures (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			   &stmt);
 
-	if (r == 0)
+	if (r == 0 && checks_room)
 		r = room_left(captures, capture->bytes);
 	if (r == 0)
 		r = insert(stmt, capture);
 	end_list(captures, stmt);
+	return r;
+}
+
+int captures_list_again(struct captures *captures, const struct capture *capture)
+{
+	return enter(captures, capture, false);
+}
+
+int captures_enter_or_remove(struct captures *captures, struct capture *capture)
+{
+	char path[DB_PATH_MAX];
+	struct stat st;
+	int r;
+
+	captures_path(captures, capture->file, path, sizeof(path));
+	r = stat(path, &st) < 0 ? -errno : 0;
+	if (r == 0) {
+		capture->bytes = (uint64_t)st.st_size;
+		r = enter(captures, capture, true);
+	}
+	if (r < 0)
+		unlink(path);
 	return r;
 }
 
@@ -461,20 +483,35 @@ int captures_take(struct captures *captures, uint64_t session, uint32_t uid,
 	return captures_open(captures, session, uid, ret_history);
 }
 
-void captures_put(struct captures *captures, uint64_t session, struct history *history)
+/* The oldest, which has to make room, or NULL. The lock is held. */
+static struct history *keep_idle(struct captures *c, uint64_t session, struct history *history)
 {
 	struct history *oldest = NULL;
 
+	if (c->idle_count == CAPTURES_IDLE_MAX) {
+		oldest = c->idle[0].history;
+		c->idle_count--;
+		memmove(c->idle, c->idle + 1, c->idle_count * sizeof(c->idle[0]));
+	}
+	c->idle[c->idle_count++] = (struct captures_reader){session, history};
+	return oldest;
+}
+
+void captures_put(struct captures *captures, uint64_t session, struct history *history)
+{
+	sqlite3_stmt *stmt;
+	int r;
+
 	if (!history)
 		return;
-	pthread_mutex_lock(&captures->lock);
-	if (captures->idle_count == CAPTURES_IDLE_MAX) {
-		oldest = captures->idle[0].history;
-		captures->idle_count--;
-		memmove(captures->idle, captures->idle + 1,
-			captures->idle_count * sizeof(captures->idle[0]));
+	/* what was deleted meanwhile would keep its file's room */
+	r = begin_list(captures, "SELECT 1 FROM captures WHERE session = ?", &stmt);
+	if (r == 0) {
+		sqlite3_bind_int64(stmt, 1, (int64_t)session);
+		r = sql_step(stmt);
 	}
-	captures->idle[captures->idle_count++] = (struct captures_reader){session, history};
-	pthread_mutex_unlock(&captures->lock);
-	history_close(oldest);
+	if (r == 1)
+		history = keep_idle(captures, session, history);
+	end_list(captures, stmt);
+	history_close(history);
 }

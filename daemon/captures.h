@@ -12,6 +12,7 @@
 #include "status.h"
 #include "store.h"
 
+#include <sqlite3.h>
 #include <stdint.h>
 
 struct captures;
@@ -82,19 +83,24 @@ int captures_save(struct captures *captures, const struct capture_order *order, 
 		  uint64_t *ret_session);
 
 /*
- * Adopts a file that capture_file_finish made in captures_directory() under name: lists it, or
- * removes it when that fails (-EDQUOT, -ENOSPC, -errno). Of capture: kind, uid (its owner), name,
- * note, reason_json, source_session, aggregate; session, when it is not 0, is an id of
- * captures_next_id that the file's rows have already, which saves rewriting them.
+ * For who makes a file itself: of a session with an id of captures_next_id, in captures_directory()
+ * under the name of captures_file_name, with its meta, finished by capture_file_finish.
+ *
+ * Makes the directory, so that files can be made in it.
  */
-int captures_adopt(struct captures *captures, const struct capture *capture, const char *name,
-		   uint64_t *ret_session);
-/* Makes the directory, so that files can be made in it. */
 int captures_prepare(struct captures *captures);
+/* Is there room for bytes more? 0, -EDQUOT, -errno. */
+int captures_check_room(struct captures *captures, uint64_t bytes);
 const char *captures_directory(const struct captures *captures);
 /* The path of a capture's file. */
 void captures_path(const struct captures *captures, const char *file, char *path, size_t size);
 uint64_t captures_next_id(struct captures *captures);
+void captures_file_name(uint64_t session, char *name, size_t size);
+/* Writes what a capture says of itself into its file: keys of meta that begin with "capture.".
+ * end_ticks: nothing after it is shown; INT64_MAX: no bound. */
+int captures_write_meta(sqlite3 *db, const struct capture *capture, int64_t end_ticks);
+/* Lists a file that is in its place, whose size it sets, or removes it: 0, -EDQUOT, -errno. */
+int captures_enter_or_remove(struct captures *captures, struct capture *capture);
 
 /*
  * Takes in an uploaded .fprof from an open file: checked whole (format, schema version, checksums,

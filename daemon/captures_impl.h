@@ -44,26 +44,15 @@ struct captures {
 	VEC(struct captures_verified) verified;
 };
 
-/* Is there room for bytes more? 0, -EDQUOT, -errno. */
-int captures_check_room(struct captures *captures, uint64_t bytes);
-/* Lists a file that is in its place: room, row. -EDQUOT, -errno: it is not listed, and the file is
- * still the caller's. */
-int captures_enter(struct captures *captures, const struct capture *capture);
-/* Writes what a capture says of itself into its file: keys of meta that begin with "capture.".
- * end_ticks: nothing after it is shown; INT64_MAX: no bound. */
-int captures_write_meta(sqlite3 *db, const struct capture *capture, int64_t end_ticks);
+/* Lists a file that is in its place, whatever room there is: 0 or -errno. */
+int captures_list_again(struct captures *captures, const struct capture *capture);
+/* The database at where (a path or a URI) is `source` in db from here on. */
+int captures_attach(sqlite3 *db, const char *where);
 /* What the sources' states are now, or were when the capture at path was saved ("": a recording is
  * saved). */
 int captures_write_sources(struct captures *captures, sqlite3 *db, const char *path);
 uint64_t captures_now_utc_ns(void);
 /* At the start: what an earlier daemon left. */
 void captures_recover(struct captures *captures);
-/* The name of a capture's file. */
-void captures_file_name(uint64_t session, char *name, size_t size);
-/* Lists a file that is in its place, or removes it. */
-int captures_enter_or_remove(struct captures *captures, struct capture *capture);
-/* Makes a closed file that of capture: its session's id and owner, what is said of it, its sums;
- * synced. Sets capture's frames. */
-int captures_take_over(const char *path, struct capture *capture);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * What an earlier daemon left: files that were being made, which go; rows whose file somebody
  * removed, which go too; and sound captures without a row, which are listed again: their rows were
- * lost with a damaged fprofd.db, or the end came between the file's name and its row. What is not
- * ours or not sound is left where it is, and said.
+ * lost with a damaged fprofd.db, or the end came between the file's name and its row. They take
+ * their room whether they are listed or not, so it is not asked for. What is not ours or not sound
+ * is left where it is, and said.
  */
 #include "captures.h"
 
@@ -75,7 +76,7 @@ static int list_again(struct captures *captures, const char *file, const char *p
 	int r = capture_verify(path, why);
 
 	if (r == 0)
-		r = capture_open(path, &db);
+		r = capture_open_raw(path, &db);
 	if (r < 0)
 		return r;
 	r = read_capture(db, &c);
@@ -87,7 +88,7 @@ static int list_again(struct captures *captures, const char *file, const char *p
 		return -EBADMSG;
 	c.bytes = (uint64_t)st.st_size;
 	c.file = strdup(file);
-	return c.file ? captures_enter(captures, &c) : -ENOMEM;
+	return c.file ? captures_list_again(captures, &c) : -ENOMEM;
 }
 
 static void look_at(struct captures *captures, const captures_vec *list, const char *file)

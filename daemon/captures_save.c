@@ -13,7 +13,6 @@
 #include "capture_check.h"
 #include "capture_copy.h"
 #include "capture_file.h"
-#include "capture_sum.h"
 #include "captures_impl.h"
 #include "log.h"
 #include "sql.h"
@@ -99,7 +98,7 @@ static int find_source(struct captures *c, uint64_t session, char *path, size_t 
 	return 0;
 }
 
-static int attach(sqlite3 *db, const char *where)
+int captures_attach(sqlite3 *db, const char *where)
 {
 	char *sql = sqlite3_mprintf("ATTACH %Q AS source", where);
 	int r = sql ? sql_exec(db, sql) : -ENOMEM;
@@ -172,7 +171,7 @@ static int copy_attached(struct saving *s, uint32_t uid)
 static int copy_from(struct saving *s, const char *where, uint32_t uid)
 {
 	sqlite3 *db = capture_file_db(s->file);
-	int r = attach(db, where), end;
+	int r = captures_attach(db, where), end;
 
 	if (r < 0)
 		return r;
@@ -221,23 +220,6 @@ static int fill(struct saving *s, uint32_t uid)
 	return r == 0 ? captures_write_sources(s->captures, db, path) : r;
 }
 
-int captures_enter_or_remove(struct captures *c, struct capture *capture)
-{
-	char path[DB_PATH_MAX];
-	struct stat st;
-	int r;
-
-	captures_path(c, capture->file, path, sizeof(path));
-	r = stat(path, &st) < 0 ? -errno : 0;
-	if (r == 0) {
-		capture->bytes = (uint64_t)st.st_size;
-		r = captures_enter(c, capture);
-	}
-	if (r < 0)
-		unlink(path);
-	return r;
-}
-
 static int save(struct saving *s, uint32_t uid)
 {
 	int r = capture_file_new(s->captures->directory, &s->file);
@@ -282,102 +264,5 @@ int captures_save(struct captures *captures, const struct capture_order *order, 
 	r = save(&s, uid);
 	if (r == 0)
 		*ret_session = s.copy.session;
-	return r;
-}
-
-/* Gives all rows of the one session another id, where it has another. */
-static int rename_session(sqlite3 *db, uint64_t session, uint32_t uid)
-{
-	const char *table;
-	int64_t id = 0;
-	char sql[256];
-	unsigned i;
-	int r = sql_int(db, "SELECT id FROM sessions", &id);
-
-	if (r <= 0)
-		return r < 0 ? r : -EINVAL;
-	snprintf(sql, sizeof(sql), "UPDATE sessions SET id = %lld, uid = %u", (long long)session,
-		 uid);
-	r = sql_exec(db, sql);
-	for (i = 1; r == 0 && id != (int64_t)session && (table = capture_copy_table(i)); i++) {
-		snprintf(sql, sizeof(sql), "UPDATE %s SET session = %lld", table,
-			 (long long)session);
-		r = sql_exec(db, sql);
-	}
-	return r;
-}
-
-/* The frames it has, as they are listed. */
-static int read_frames(sqlite3 *db, struct capture *capture)
-{
-	int64_t first = 0, last = 0;
-	int r = sql_int(db, "SELECT ifnull(min(frame), 0) FROM frames WHERE stream = 0", &first);
-
-	if (r >= 0)
-		r = sql_int(db, "SELECT ifnull(max(frame), 0) FROM frames WHERE stream = 0", &last);
-	capture->first_frame = (uint64_t)first;
-	capture->last_frame = (uint64_t)last;
-	return MIN(r, 0);
-}
-
-static int rewrite(sqlite3 *db, struct capture *capture)
-{
-	int r = sql_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
-
-	if (r == 0)
-		r = rename_session(db, capture->session, capture->uid);
-	if (r == 0)
-		r = read_frames(db, capture);
-	if (r == 0)
-		r = captures_write_meta(db, capture, INT64_MAX);
-	if (r == 0)
-		r = capture_sum_write(db);
-	return r == 0 ? sql_exec(db, "COMMIT") : r;
-}
-
-int captures_take_over(const char *path, struct capture *capture)
-{
-	sqlite3 *db = NULL;
-	int r = sql_errno(
-		sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
-	int end;
-
-	if (r == 0)
-		r = rewrite(db, capture);
-	end = sql_errno(sqlite3_close(db));
-	if (r == 0)
-		r = end;
-	return r < 0 ? r : capture_file_sync(path);
-}
-
-int captures_adopt(struct captures *captures, const struct capture *capture, const char *name,
-		   uint64_t *ret_session)
-{
-	struct capture c = *capture;
-	char from[DB_PATH_MAX], to[DB_PATH_MAX], file[48];
-	int r;
-
-	if (c.session == 0)
-		c.session = captures_next_id(captures);
-	captures_file_name(c.session, file, sizeof(file));
-	c.file = file;
-	if (c.created_utc_ns == 0)
-		c.created_utc_ns = captures_now_utc_ns();
-	captures_path(captures, name, from, sizeof(from));
-	captures_path(captures, file, to, sizeof(to));
-	r = captures_take_over(from, &c);
-	if (r == 0 && rename(from, to) < 0)
-		r = -errno;
-	if (r < 0) {
-		unlink(from);
-		return r;
-	}
-	r = capture_file_sync(captures->directory);
-	if (r < 0)
-		unlink(to);
-	else
-		r = captures_enter_or_remove(captures, &c);
-	if (r == 0)
-		*ret_session = c.session;
 	return r;
 }

@@ -71,7 +71,7 @@ static int read_text(const char *path, char **ret)
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = NULL;
 	struct sql_row row;
-	int r = capture_open(path, &db);
+	int r = capture_open_raw(path, &db);
 
 	if (r == 0)
 		r = sql_prepare(db, "SELECT value FROM meta WHERE key = '" KEY "'", &stmt);

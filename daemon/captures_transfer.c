@@ -13,6 +13,7 @@
 #include "capture_copy.h"
 #include "capture_file.h"
 #include "capture_rows.h"
+#include "capture_sum.h"
 #include "captures_impl.h"
 #include "log.h"
 #include "sql.h"
@@ -220,13 +221,11 @@ static int take_rows(struct upload *u)
 static int attach_and_take(struct upload *u, const char *path)
 {
 	sqlite3 *db = capture_file_db(u->file);
-	char uri[DB_URI_MAX], *sql;
+	char uri[DB_URI_MAX];
 	int r, end;
 
 	capture_uri(path, uri, sizeof(uri));
-	sql = sqlite3_mprintf("ATTACH %Q AS source", uri);
-	r = sql ? sql_exec(db, sql) : -ENOMEM;
-	sqlite3_free(sql);
+	r = captures_attach(db, uri);
 	if (r == 0)
 		r = sql_exec(db, "BEGIN");
 	if (r < 0)
@@ -321,7 +320,7 @@ static int is_as_filed(const char *path, const struct capture *capture)
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = NULL;
 	int64_t same = 0;
-	int r = capture_open(path, &db);
+	int r = capture_open_raw(path, &db);
 
 	if (r == 0)
 		r = sql_prepare(db,
@@ -339,16 +338,52 @@ static int is_as_filed(const char *path, const struct capture *capture)
 	return r < 0 ? r : same != 0;
 }
 
+static int write_names(sqlite3 *db, const struct capture *capture)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	struct sql_binder b;
+	int r = sql_prepare(db,
+			    "INSERT OR REPLACE INTO meta (key, value) SELECT * FROM "
+			    "(VALUES ('capture.name', ?), ('capture.note', ?)) "
+			    "WHERE column2 IS NOT NULL",
+			    &stmt);
+
+	if (r < 0)
+		return r;
+	b = sql_bind(stmt);
+	bind_text(&b, capture->name);
+	bind_text(&b, capture->note);
+	return sql_run(&b);
+}
+
+/* Of a file that is ours alone. */
+static int rename_copy(const char *path, const struct capture *capture)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+	sqlite3 *db = NULL;
+	int r = sql_errno(sqlite3_open_v2(path, &db, flags, NULL)), end;
+
+	if (r == 0)
+		r = sql_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
+	if (r == 0)
+		r = write_names(db, capture);
+	if (r == 0)
+		r = capture_sum_write_meta(db);
+	if (r == 0)
+		r = sql_exec(db, "COMMIT");
+	end = sql_errno(sqlite3_close(db));
+	return r < 0 ? r : end;
+}
+
 /* A copy with the name and note of now, open and without a name. */
 static int open_renamed(struct captures *c, int fd, const struct capture *capture)
 {
 	char path[DB_PATH_MAX];
-	struct capture renamed = *capture;
 	int r = make_copy(c, fd, path, sizeof(path)), copy;
 
 	if (r < 0)
 		return r;
-	r = captures_take_over(path, &renamed);
+	r = rename_copy(path, capture);
 	copy = r == 0 ? open(path, O_RDONLY | O_CLOEXEC) : r;
 	if (r == 0 && copy < 0)
 		copy = -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing chunks: the columns of one, event by event. chunk.h says what they hold. The drain
- * thread's.
+ * Writing chunks: the columns of one, event by event. chunk.h says what they hold. One
+ * thread a builder.
  *
  * Room is reserved once for many events (chunk_build_room); the put functions then only store and
  * advance. Depth and open zones are the caller's: they are given at the start and at the end.

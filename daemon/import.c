@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What imports share. The writer interns markers, builds chunks lane by lane and hands batches of
- * about a MiB to the capture file, so it holds no more of a session than its marker names, one
- * chunk a lane that is being written, and one batch. The session's row goes first; its totals last.
+ * What imports share. The writer builds chunks lane by lane and hands batches of about a MiB to the
+ * capture file, so it holds no more of a session than one chunk a lane that is being written, and
+ * one batch. The session's row goes first; its totals last.
  *
  * A file is refused by its importer only; whatever the writer is given is made valid: times that
  * run backwards in a lane are an importer's fault and -EINVAL.
@@ -31,15 +31,11 @@ struct import_writer {
 	struct batch *batch;
 	uint64_t session;
 	uint32_t uid;
-	uint32_t tracks, main_track;
+	uint32_t markers, tracks, main_track;
 	uint64_t stored; /* events */
 	uint64_t threads;
 	uint64_t first_frame, last_frame, frames;
 	uint64_t name_bytes;
-	struct marker_row *markers; /* by id - 1 */
-	uint32_t marker_count, marker_capacity;
-	uint32_t *slots; /* of the hash: id or 0 */
-	uint32_t slot_mask;
 	bool streams_done;
 	char *name;
 };
@@ -113,7 +109,7 @@ static int added(struct import_writer *w)
 	return b->bytes >= BATCH_BYTES || rows >= BATCH_ROWS ? send(w) : 0;
 }
 
-int import_writer_new(const char *directory, struct import_writer **ret_writer)
+int import_writer_new(const struct import_order *order, struct import_writer **ret_writer)
 {
 	struct import_writer *w = calloc(1, sizeof(*w));
 	int r = -ENOMEM;
@@ -121,10 +117,10 @@ int import_writer_new(const char *directory, struct import_writer **ret_writer)
 	if (!w)
 		return r;
 	w->main_track = 1;
-	w->session = IMPORT_SESSION;
+	w->session = MAX(order->session, (uint64_t)IMPORT_SESSION);
 	w->batch = batch_new();
 	if (w->batch)
-		r = capture_file_new(directory, &w->file);
+		r = capture_file_new(order->directory, &w->file);
 	if (r < 0) {
 		import_writer_free(w);
 		return r;
@@ -135,14 +131,8 @@ int import_writer_new(const char *directory, struct import_writer **ret_writer)
 
 void import_writer_free(struct import_writer *w)
 {
-	uint32_t i;
-
 	if (!w)
 		return;
-	for (i = 0; i < w->marker_count; i++)
-		marker_row_deinit(&w->markers[i]);
-	free(w->markers);
-	free(w->slots);
 	free(w->name);
 	batch_free(w->batch);
 	capture_file_free(w->file);
@@ -152,11 +142,6 @@ void import_writer_free(struct import_writer *w)
 sqlite3 *import_writer_db(struct import_writer *w)
 {
 	return capture_file_db(w->file);
-}
-
-void import_writer_number(struct import_writer *w, uint64_t session)
-{
-	w->session = session;
 }
 
 static char *copy_or_null(const char *text)
@@ -207,65 +192,6 @@ int import_info(struct import_writer *w, const char *key, const char *value)
 
 /* ---- Markers ------------------------------------------------------------------------------- */
 
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	for (; text && *text; text++)
-		h = (h ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	return (h ^ 0xff) * UINT64_C(0x100000001b3);
-}
-
-static uint64_t hash_marker(const struct marker_row *m)
-{
-	uint64_t h = hash_text(UINT64_C(0xcbf29ce484222325) ^ m->kind, m->name);
-
-	h = hash_text(h, m->category);
-	h ^= h >> 29;
-	return h * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
-static bool same_marker(const struct marker_row *a, const struct marker_row *b)
-{
-	return a->kind == b->kind && same_text(a->name, b->name) &&
-	       same_text(a->category, b->category) && same_text(a->file, b->file) &&
-	       a->line == b->line && a->level == b->level && a->unit == b->unit &&
-	       a->colour == b->colour;
-}
-
-static uint32_t *slot_of(struct import_writer *w, const struct marker_row *m)
-{
-	uint32_t i = (uint32_t)hash_marker(m) & w->slot_mask;
-
-	while (w->slots[i] && !same_marker(&w->markers[w->slots[i] - 1], m))
-		i = (i + 1) & w->slot_mask;
-	return &w->slots[i];
-}
-
-static int grow_markers(struct import_writer *w)
-{
-	uint32_t capacity = w->marker_capacity ? w->marker_capacity * 2 : 256, i;
-	struct marker_row *markers = realloc(w->markers, capacity * sizeof(*markers));
-	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
-
-	if (markers)
-		w->markers = markers;
-	if (!markers || !slots) {
-		free(slots);
-		return -ENOMEM;
-	}
-	free(w->slots);
-	w->slots = slots;
-	w->slot_mask = capacity * 2 - 1;
-	w->marker_capacity = capacity;
-	for (i = 0; i < w->marker_count; i++)
-		*slot_of(w, &w->markers[i]) = i + 1;
-	return 0;
-}
-
 static int copy_marker(const struct marker_row *m, struct marker_row *ret)
 {
 	*ret = *m;
@@ -278,53 +204,26 @@ static int copy_marker(const struct marker_row *m, struct marker_row *ret)
 	return -ENOMEM;
 }
 
-static int add_marker(struct import_writer *w, const struct marker_row *m, uint32_t *ret_marker)
-{
-	struct marker_row row = *m, ours, stored;
-	size_t bytes = strlen(m->name);
-	int r;
-
-	if (w->marker_count == MARKERS_MAX || w->name_bytes + bytes > NAME_BYTES_MAX)
-		return -ENOSPC;
-	row.session = w->session;
-	row.marker = w->marker_count + 1;
-	r = copy_marker(&row, &ours);
-	if (r < 0)
-		return r;
-	r = copy_marker(&row, &stored);
-	if (r == 0 && VEC_PUSH(&w->batch->markers, stored) < 0) {
-		marker_row_deinit(&stored);
-		r = -ENOMEM;
-	}
-	if (r < 0) {
-		marker_row_deinit(&ours);
-		return r;
-	}
-	w->markers[w->marker_count++] = ours;
-	w->name_bytes += bytes;
-	*ret_marker = row.marker;
-	return added(w);
-}
-
 int import_marker_row(struct import_writer *w, const struct marker_row *row, uint32_t *ret_marker)
 {
-	uint32_t *slot, marker = 0;
+	size_t bytes = strlen(row->name);
+	struct marker_row copy;
 	int r;
 
-	if (w->marker_count == w->marker_capacity) {
-		r = grow_markers(w);
-		if (r < 0)
-			return r;
+	if (w->markers == MARKERS_MAX || w->name_bytes + bytes > NAME_BYTES_MAX)
+		return -ENOSPC;
+	r = copy_marker(row, &copy);
+	if (r < 0)
+		return r;
+	copy.session = w->session;
+	copy.marker = w->markers + 1;
+	if (VEC_PUSH(&w->batch->markers, copy) < 0) {
+		marker_row_deinit(&copy);
+		return -ENOMEM;
 	}
-	slot = slot_of(w, row);
-	if (!*slot) {
-		r = add_marker(w, row, &marker);
-		if (r < 0)
-			return r;
-		*slot = marker;
-	}
-	*ret_marker = *slot;
-	return 0;
+	w->name_bytes += bytes;
+	*ret_marker = ++w->markers;
+	return added(w);
 }
 
 int import_marker(struct import_writer *w, uint8_t kind, const char *name, const char *category,
@@ -365,10 +264,9 @@ int import_track(struct import_writer *w, enum track_kind kind, int32_t tid, con
 	return import_track_row(w, &row, ret_track);
 }
 
-int import_main(struct import_writer *w, uint32_t track)
+void import_main(struct import_writer *w, uint32_t track)
 {
 	w->main_track = track;
-	return 0;
 }
 
 int import_lane_new(struct import_writer *w, uint32_t track, uint32_t lane,
@@ -512,30 +410,34 @@ int import_message(struct import_lane *l, int64_t t, uint32_t marker, uint32_t c
 	return 0;
 }
 
-int import_set_int(struct import_lane *l, int64_t t, uint32_t marker, int64_t value)
+/* A counter's value, or without a marker one of the innermost zone: real, or whole where that is
+ * NULL. */
+static int put_number(struct import_lane *l, int64_t t, uint32_t marker, uint32_t type,
+		      int64_t whole, const double *real)
 {
 	int r = lane_ready(l, t, 30);
 
 	if (r < 0)
 		return r;
-	chunk_build_event(&l->builder, t, CHUNK_COUNTER);
-	chunk_build_varint(&l->builder, marker);
-	chunk_build_varint(&l->builder, FPROF_COUNTER_SET | FPROF_VALUE_I64 << 1);
-	chunk_build_varint(&l->builder, chunk_zigzag(value));
+	chunk_build_event(&l->builder, t, marker ? CHUNK_COUNTER : CHUNK_VALUE);
+	if (marker)
+		chunk_build_varint(&l->builder, marker);
+	chunk_build_varint(&l->builder, type);
+	if (real)
+		chunk_build_raw(&l->builder, real, sizeof(*real));
+	else
+		chunk_build_varint(&l->builder, chunk_zigzag(whole));
 	return 0;
+}
+
+int import_set_int(struct import_lane *l, int64_t t, uint32_t marker, int64_t value)
+{
+	return put_number(l, t, marker, FPROF_COUNTER_SET | FPROF_VALUE_I64 << 1, value, NULL);
 }
 
 int import_set_double(struct import_lane *l, int64_t t, uint32_t marker, double value)
 {
-	int r = lane_ready(l, t, 30);
-
-	if (r < 0)
-		return r;
-	chunk_build_event(&l->builder, t, CHUNK_COUNTER);
-	chunk_build_varint(&l->builder, marker);
-	chunk_build_varint(&l->builder, FPROF_COUNTER_SET | FPROF_VALUE_F64 << 1);
-	chunk_build_raw(&l->builder, &value, sizeof(value));
-	return 0;
+	return put_number(l, t, marker, FPROF_COUNTER_SET | FPROF_VALUE_F64 << 1, 0, &value);
 }
 
 int import_text(struct import_lane *l, int64_t t, const char *text, size_t bytes)
@@ -552,38 +454,19 @@ int import_text(struct import_lane *l, int64_t t, const char *text, size_t bytes
 	return 0;
 }
 
-static int put_value(struct import_lane *l, int64_t t, uint32_t type, int64_t value)
-{
-	int r = lane_ready(l, t, 20);
-
-	if (r < 0)
-		return r;
-	chunk_build_event(&l->builder, t, CHUNK_VALUE);
-	chunk_build_varint(&l->builder, type);
-	chunk_build_varint(&l->builder, chunk_zigzag(value));
-	return 0;
-}
-
 int import_value_int(struct import_lane *l, int64_t t, int64_t value)
 {
-	return put_value(l, t, FPROF_VALUE_I64, value);
+	return put_number(l, t, 0, FPROF_VALUE_I64, value, NULL);
 }
 
 int import_value_double(struct import_lane *l, int64_t t, double value)
 {
-	int r = lane_ready(l, t, 20);
-
-	if (r < 0)
-		return r;
-	chunk_build_event(&l->builder, t, CHUNK_VALUE);
-	chunk_build_varint(&l->builder, FPROF_VALUE_F64);
-	chunk_build_raw(&l->builder, &value, sizeof(value));
-	return 0;
+	return put_number(l, t, 0, FPROF_VALUE_F64, 0, &value);
 }
 
 int import_flags(struct import_lane *l, int64_t t, uint32_t flags)
 {
-	return put_value(l, t, CHUNK_VALUE_FLAGS, flags);
+	return put_number(l, t, 0, CHUNK_VALUE_FLAGS, flags, NULL);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -683,25 +566,32 @@ static int end_session(struct import_writer *w, int64_t end_ns)
 	return send(w);
 }
 
-int import_writer_finish(struct import_writer *w, const struct import_order *order, int64_t end_ns,
-			 struct import_result *result)
+/* What is said of the capture, in its row and in its file. */
+static int describe(struct import_writer *w, struct capture *c)
 {
-	struct capture *c = &result->capture;
-	int r = end_session(w, end_ns);
+	char file[48];
 
-	if (r < 0)
-		return r;
-	c->created_utc_ns = clock_ns(CLOCK_REALTIME);
-	snprintf(result->file, sizeof(result->file), "import-%llu-%p.fprof",
-		 (unsigned long long)c->created_utc_ns, (void *)w);
-	c->kind = CAPTURE_IMPORTED;
-	c->uid = order->uid;
-	c->session = w->session == IMPORT_SESSION ? 0 : w->session;
-	c->first_frame = w->first_frame;
-	c->last_frame = w->last_frame;
-	result->report.frames = w->frames;
+	captures_file_name(w->session, file, sizeof(file));
 	free(c->name);
+	free(c->file);
 	c->name = w->name;
 	w->name = NULL;
-	return capture_file_finish(w->file, result->file);
+	c->file = strdup(file);
+	c->kind = CAPTURE_IMPORTED;
+	c->uid = w->uid;
+	c->session = w->session;
+	c->first_frame = w->first_frame;
+	c->last_frame = w->last_frame;
+	c->created_utc_ns = clock_ns(CLOCK_REALTIME);
+	return c->file ? captures_write_meta(capture_file_db(w->file), c, INT64_MAX) : -ENOMEM;
+}
+
+int import_writer_finish(struct import_writer *w, int64_t end_ns, struct import_result *result)
+{
+	int r = end_session(w, end_ns);
+
+	result->report.frames = w->frames;
+	if (r == 0)
+		r = describe(w, &result->capture);
+	return r == 0 ? capture_file_finish(w->file, result->capture.file) : r;
 }

@@ -49,14 +49,13 @@ struct import_order {
 	const char *name;      /* the session's; NULL: what the file says */
 	const char *frames;    /* zone:NAME, instant:NAME, auto; NULL: auto */
 	uint32_t uid;
-	uint64_t session; /* the id to be given; 0: any */
+	uint64_t session; /* the id to be given, of captures_next_id; 0: IMPORT_SESSION */
 };
 
-/* What an importer made: a finished capture file. */
+/* What an importer made: a finished capture file in order->directory. */
 struct import_result {
 	struct import_report report;
-	struct capture capture; /* name, frames and so on: owned, capture_deinit */
-	char file[64];		/* its name in order->directory */
+	struct capture capture; /* name, file, frames and so on: owned, capture_deinit */
 	char why[256];		/* on failure: a sentence, with the byte offset */
 };
 
@@ -65,7 +64,8 @@ typedef int (*import_fn)(const struct import_order *order, struct import_result 
 int import_chrome(const struct import_order *order, struct import_result *result);
 int import_vprof(const struct import_order *order, struct import_result *result);
 
-/* Imports the file and adopts it: 0 and the session's id. IMPORT_AUTO: by the first bytes. */
+/* Imports the file and lists what became of it: 0 and the session's id. IMPORT_AUTO: by the first
+ * bytes. */
 int import_run(struct captures *captures, enum import_format format,
 	       const struct import_order *order, struct import_result *result,
 	       uint64_t *ret_session);
@@ -78,12 +78,10 @@ int import_run(struct captures *captures, enum import_format format,
 struct import_writer;
 struct import_lane;
 
-int import_writer_new(const char *directory, struct import_writer **ret_writer);
+/* Of the order: directory and session. */
+int import_writer_new(const struct import_order *order, struct import_writer **ret_writer);
 void import_writer_free(struct import_writer *w); /* removes what was not finished; NULL is fine */
 
-/* Before import_session: the session's id, of captures_next_id, instead of IMPORT_SESSION. Then the
- * rows need not be written again when the file is adopted. */
-void import_writer_number(struct import_writer *w, uint64_t session);
 /* The file's connection, for what there are no rows for here. What is prepared on it is finalized
  * before the end. */
 sqlite3 *import_writer_db(struct import_writer *w);
@@ -92,8 +90,8 @@ sqlite3 *import_writer_db(struct import_writer *w);
 int import_session(struct import_writer *w, const char *name, uint32_t uid, uint64_t start_utc_ns,
 		   const char *facts_json);
 int import_info(struct import_writer *w, const char *key, const char *value);
-/* The id of a marker (enum fprof_marker_kind), made at its first use: interned by kind, name and
- * category (NULL: none). -ENOSPC: there are too many. */
+/* A new marker (enum fprof_marker_kind; category NULL: none) and its id. -ENOSPC: there are too
+ * many. */
 int import_marker(struct import_writer *w, uint8_t kind, const char *name, const char *category,
 		  uint32_t *ret_marker);
 /* The same with all that a marker has; the strings are copied. */
@@ -103,7 +101,7 @@ int import_track(struct import_writer *w, enum track_kind kind, int32_t tid, con
 		 uint32_t *ret_track);
 /* The same with all that a track has; the name is copied. */
 int import_track_row(struct import_writer *w, const struct track_row *row, uint32_t *ret_track);
-int import_main(struct import_writer *w, uint32_t track); /* the track of the main stream */
+void import_main(struct import_writer *w, uint32_t track); /* the track of the main stream */
 
 /*
  * The events of a lane of a track, in order of time. Lanes of a track overlap: zones nest within a
@@ -128,7 +126,7 @@ int import_value_int(struct import_lane *lane, int64_t t, int64_t value);
 int import_value_double(struct import_lane *lane, int64_t t, double value);
 int import_flags(struct import_lane *lane, int64_t t, uint32_t flags); /* enum zone_flags */
 
-/* Rows; session is filled in. Strings in them are the writer's from then on. */
+/* Rows; session is filled in. */
 int import_frame(struct import_writer *w, const struct frame_row *row);
 int import_frame_counter(struct import_writer *w, const struct frame_counter_row *row);
 int import_gpu_span(struct import_writer *w, const struct gpu_span_row *row);
@@ -137,8 +135,7 @@ int import_frame_gpu(struct import_writer *w, const struct frame_gpu_row *row);
 /* A row to fill: all unknown. */
 void import_frame_init(struct frame_row *row, uint64_t number, int64_t t0, int64_t t1);
 
-/* Ends the session at end_ns, checksums and syncs: the file is result->file. */
-int import_writer_finish(struct import_writer *w, const struct import_order *order, int64_t end_ns,
-			 struct import_result *result);
+/* Ends the session at end_ns, checksums and syncs: the file is result->capture's. */
+int import_writer_finish(struct import_writer *w, int64_t end_ns, struct import_result *result);
 
 #endif

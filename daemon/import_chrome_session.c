@@ -471,7 +471,8 @@ static int choose_main(struct chrome_session *s, uint32_t thread)
 			thread = (uint32_t)i;
 	if (thread >= s->c->threads.count || !s->tracks[thread])
 		return 0;
-	return import_main(s->w, s->tracks[thread]);
+	import_main(s->w, s->tracks[thread]);
+	return 0;
 }
 
 int chrome_session_init(struct chrome_session *s, struct chrome *c, struct import_writer *w)
@@ -526,10 +527,8 @@ int import_chrome_write(struct chrome *c)
 {
 	struct import_writer *w = NULL;
 	struct chrome_session s = {0};
-	int r = import_writer_new(c->order->directory, &w);
+	int r = import_writer_new(c->order, &w);
 
-	if (r == 0 && c->order->session)
-		import_writer_number(w, c->order->session);
 	if (r == 0)
 		r = chrome_session_init(&s, c, w);
 	if (r == 0)
@@ -537,7 +536,7 @@ int import_chrome_write(struct chrome *c)
 	if (r == 0)
 		r = chrome_session_finish(&s);
 	if (r == 0)
-		r = import_writer_finish(w, c->order, end_of(&s), c->result);
+		r = import_writer_finish(w, end_of(&s), c->result);
 	chrome_session_deinit(&s);
 	import_writer_free(w);
 	return r;

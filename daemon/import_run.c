@@ -24,10 +24,16 @@ int import_run(struct captures *captures, enum import_format format,
 	struct import_order ours = *order;
 	int r = captures_prepare(captures);
 
+	if (r == 0)
+		r = captures_check_room(captures, 0);
 	if (r < 0)
 		return r;
 	ours.directory = captures_directory(captures);
 	ours.session = captures_next_id(captures);
 	r = importer_of(format, order)(&ours, result);
-	return r < 0 ? r : captures_adopt(captures, &result->capture, result->file, ret_session);
+	if (r == 0)
+		r = captures_enter_or_remove(captures, &result->capture);
+	if (r == 0)
+		*ret_session = ours.session;
+	return r;
 }

@@ -246,8 +246,6 @@ static int begin_session(struct vprof_import *v, const struct import_order *orde
 	if (r == 0)
 		r = import_track(v->writer, TRACK_THREAD, 0, TRACK_NAME, &track);
 	if (r == 0)
-		r = import_main(v->writer, track);
-	if (r == 0)
 		r = import_info(v->writer, "import.format", "vprof");
 	if (r == 0)
 		r = import_info(v->writer, "vprof.long_time_bytes",
@@ -309,11 +307,9 @@ static int open_recording(struct vprof_import *v, const uint8_t *data, size_t by
 static int add_session(struct vprof_import *v, const struct import_order *order,
 		       struct import_report *report)
 {
-	int r = import_writer_new(order->directory, &v->writer);
+	int r = import_writer_new(order, &v->writer);
 
-	v->session = order->session ? order->session : IMPORT_SESSION;
-	if (r == 0)
-		import_writer_number(v->writer, v->session);
+	v->session = MAX(order->session, (uint64_t)IMPORT_SESSION);
 	if (r == 0)
 		r = prepare(v);
 	if (r == 0)
@@ -343,7 +339,7 @@ static int import_once(struct vprof_import *v, const uint8_t *data, size_t bytes
 	if (r < 0)
 		return r;
 	result->capture.aggregate = true;
-	return import_writer_finish(v->writer, order, v->ns, result);
+	return import_writer_finish(v->writer, v->ns, result);
 }
 
 static int import_bytes(const uint8_t *data, size_t bytes, const struct import_order *order,

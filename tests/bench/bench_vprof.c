@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 		if (import_vprof(&order, &result) < 0)
 			give_up("import");
 		report("import", &from, bytes);
-		snprintf(path, sizeof(path), "%s/%s", argv[1], result.file);
+		snprintf(path, sizeof(path), "%s/%s", argv[1], result.capture.file);
 		measure_export(path, bytes);
 		unlink(path);
 		capture_deinit(&result.capture);

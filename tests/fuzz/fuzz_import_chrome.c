@@ -63,10 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	order.directory = directory;
 	order.frames = frames[data[0] % ARRAY_SIZE(frames)];
 	if (import_chrome(&order, &result) == 0) {
-		snprintf(path, sizeof(path), "%s/%s", directory, result.file);
+		snprintf(path, sizeof(path), "%s/%s", directory, result.capture.file);
 		check(path);
 		unlink(path);
-	} else if (result.file[0]) {
+	} else if (result.capture.file) {
 		abort(); /* a file that failed is not left behind */
 	}
 	capture_deinit(&result.capture);

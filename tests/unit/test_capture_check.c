@@ -336,6 +336,29 @@ static void a_file_of_an_older_version_reads_the_same(void **state)
 	assert_int_equal(before.st_size, after.st_size);
 }
 
+/* It is kept as it came, and given out under the name of now. */
+static void a_file_of_an_older_version_takes_a_new_name(void **state)
+{
+	struct stranger *s = *state;
+	char why[CAPTURE_WHY] = "";
+	struct capture c;
+	uint64_t id = 0;
+	int fd;
+
+	make_old(s);
+	copy_file(s->path, s->sound);
+	assert_int_equal(captures_edit(s->w->captures, s->id, "another", NULL), 0);
+	assert_int_equal(captures_find(s->w->captures, s->id, HISTORY_ANY_UID, &c), 0);
+	fd = captures_open_file(s->w->captures, &c);
+	capture_deinit(&c);
+	assert_true(fd > 0);
+	assert_int_equal(captures_upload(s->w->captures, fd, NULL, 1001, &id, why), 0);
+	close(fd);
+	assert_int_equal(captures_find(s->w->captures, id, HISTORY_ANY_UID, &c), 0);
+	assert_string_equal(c.name, "another");
+	capture_deinit(&c);
+}
+
 static void an_older_version_with_more_in_it_is_refused(void **state)
 {
 	static const char *const changes[] = {
@@ -407,6 +430,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(flipped_bits_are_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_of_a_kept_file_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_of_an_older_version_reads_the_same, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_file_of_an_older_version_takes_a_new_name, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(an_older_version_with_more_in_it_is_refused, setup,
 						teardown),

@@ -2,7 +2,10 @@
 /* What is saved reads like what it was saved from, whatever becomes of that. */
 #include "captures_fixture.h"
 
-#include "daemon/capture_file.h"
+#include "daemon/import.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
 
 static int setup(void **state)
 {
@@ -255,36 +258,193 @@ static void captures_outlive_the_daemon_and_its_list(void **state)
 	assert_int_not_equal(access(temporary, F_OK), 0);
 }
 
-static void an_adopted_file_gets_an_id_of_ours(void **state)
+/* The row is gone, as when the end came before it was written, and so is all room. */
+static void what_is_there_is_listed_again_without_room(void **state)
 {
 	struct world *w = *state;
-	struct capture import = {.kind = CAPTURE_IMPORTED, .uid = 1001, .name = (char *)"import"};
-	struct capture_file *file;
-	struct history_session s;
-	struct batch *b = rich_names();
-	struct history *h;
-	uint64_t id = 0, n;
+	struct capture c;
+	uint64_t id;
 
-	assert_int_equal(captures_prepare(w->captures), 0);
-	for (n = 1; n <= 4; n++)
-		rich_frame(b, n);
-	for (n = 0; n < b->sessions.count; n++)
-		b->sessions.at[n].uid = 5;
-	assert_int_equal(capture_file_new(captures_directory(w->captures), &file), 0);
-	assert_int_equal(capture_file_write(file, b), 0);
-	assert_int_equal(capture_file_finish(file, "import-1.fprof"), 0);
-	capture_file_free(file);
-	batch_free(b);
-	captures_next_id(w->captures);
-	assert_int_equal(captures_adopt(w->captures, &import, "import-1.fprof", &id), 0);
-	assert_true(id > 1);
+	add_rich(w, 5);
+	id = save(w, 1, 5);
+	captures_free(w->captures);
+	ask(w->f.state_db, "DELETE FROM captures");
+	w->f.config.captures_mib = 0;
+	assert_int_equal(captures_new(&w->f.config, w->f.store, &w->captures), 0);
+	assert_int_equal(captures_find(w->captures, id, 1001, &c), 0);
+	assert_true(c.bytes > 0);
+	capture_deinit(&c);
+	assert_int_equal(captures_check_room(w->captures, 0), -EDQUOT);
+}
+
+/* Nothing after its last frame is shown, and so it is under another name. */
+static void a_new_name_leaves_the_rest_of_the_file(void **state)
+{
+	static const char end[] = "SELECT value FROM meta WHERE key = 'capture.end_ticks'";
+	struct world *w = *state;
+	char path[256], why[CAPTURE_WHY];
+	struct capture c;
+	uint64_t id, again = 0;
+	int64_t before;
+	int fd;
+
+	add_rich(w, 9);
+	id = save(w, 2, 5);
+	file_of(w, id, path, sizeof(path));
+	before = ask(path, end);
+	assert_true(before > 0);
+	assert_int_equal(captures_edit(w->captures, id, "another", NULL), 0);
+	assert_int_equal(captures_find(w->captures, id, 1001, &c), 0);
+	fd = captures_open_file(w->captures, &c);
+	assert_true(fd > 0);
+	capture_deinit(&c);
+	assert_int_equal(captures_upload(w->captures, fd, NULL, 1001, &again, why), 0);
+	close(fd);
+	file_of(w, again, path, sizeof(path));
+	assert_int_equal(ask(path, end), before);
+	assert_int_equal(
+		ask(path, "SELECT count(*) FROM meta WHERE key IN ('capture.note', 'sum.meta')"),
+		1);
+}
+
+/* Open descriptors of files that were removed. */
+static int deleted_files(const struct world *w)
+{
+	char link[64], target[512];
+	int fd, count = 0;
+	ssize_t n;
+
+	for (fd = 0; fd < 256; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		count += strstr(target, w->directory) && strstr(target, "(deleted)");
+	}
+	return count;
+}
+
+static void a_reader_of_what_was_deleted_is_closed(void **state)
+{
+	struct world *w = *state;
+	struct history *kept, *deleted;
+	uint64_t id, other;
+
+	add_rich(w, 5);
+	id = save(w, 1, 5);
+	other = save(w, 1, 2);
+	assert_int_equal(captures_take(w->captures, other, 1001, &kept), 0);
+	assert_int_equal(captures_take(w->captures, id, 1001, &deleted), 0);
+	assert_int_equal(captures_delete(w->captures, id), 0);
+	assert_same_frames(w->f.history, 1, deleted, id, 1, 5);
+	assert_int_equal(deleted_files(w), 1);
+	captures_put(w->captures, id, deleted);
+	assert_int_equal(deleted_files(w), 0);
+	captures_put(w->captures, other, kept);
+	assert_int_equal(captures_take(w->captures, other, 1001, &deleted), 0);
+	assert_ptr_equal(deleted, kept);
+	captures_put(w->captures, other, kept);
+}
+
+static void a_file_that_lacks_a_table_is_an_io_error(void **state)
+{
+	struct world *w = *state;
+	struct history_session s;
+	struct history *h;
+	char path[256];
+	uint64_t id;
+
+	add_rich(w, 5);
+	id = save(w, 1, 5);
+	file_of(w, id, path, sizeof(path));
+	ask(path, "DROP TABLE infos");
+	assert_int_equal(history_open_file(path, &h), 0);
+	assert_int_equal(history_session(h, id, 1001, &s), -EIO);
+	assert_int_equal(history_session(h, id, 1001, &s), -EIO);
+	history_close(h);
+}
+
+static int trace(const char *text)
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static int files_in(const char *directory)
+{
+	DIR *dir = must(opendir(directory));
+	struct dirent *entry;
+	int count = 0;
+
+	while ((entry = readdir(dir)))
+		count += entry->d_type == DT_REG;
+	closedir(dir);
+	return count;
+}
+
+static void check_import(struct world *w, uint64_t id)
+{
+	struct history_session s;
+	struct capture c;
+	struct history *h;
+	char file[48];
+
+	captures_file_name(id, file, sizeof(file));
+	assert_int_equal(captures_find(w->captures, id, 1001, &c), 0);
+	assert_string_equal(c.file, file);
+	assert_string_equal(c.name, "mine");
+	assert_int_equal(c.kind, CAPTURE_IMPORTED);
+	assert_int_equal(c.first_frame, 1);
+	assert_int_equal(c.last_frame, 2);
+	capture_deinit(&c);
 	assert_int_equal(captures_open(w->captures, id, 1001, &h), 0);
 	assert_int_equal(history_session(h, id, 1001, &s), 0);
-	assert_int_equal(s.row.uid, 1001);
-	assert_int_equal(s.last_frame, 4);
+	assert_int_equal(s.last_frame, 2);
 	assert_int_equal(s.capture_kind, CAPTURE_IMPORTED);
 	history_session_deinit(&s);
 	history_close(h);
+}
+
+/* One file under its own name, from its sealing on: what ends before it is listed is found. */
+static void an_import_is_a_file_of_its_own_name(void **state)
+{
+	struct world *w = *state;
+	struct import_order order = {.name = "mine", .uid = 1001};
+	struct import_result result = {0};
+	uint64_t id = 0;
+
+	order.fd = trace("[{\"ph\":\"X\",\"ts\":1,\"dur\":5,\"name\":\"Frame\"},"
+			 "{\"ph\":\"X\",\"ts\":8,\"dur\":5,\"name\":\"Frame\"}]");
+	assert_int_equal(import_run(w->captures, IMPORT_AUTO, &order, &result, &id), 0);
+	close(order.fd);
+	capture_deinit(&result.capture);
+	check_import(w, id);
+	assert_int_equal(files_in(w->directory), 1);
+	world_close(w);
+	ask(w->f.state_db, "DELETE FROM captures");
+	world_open(w);
+	check_import(w, id);
+}
+
+/* The descriptor is none: it is not looked at. */
+static void an_import_without_room_reads_nothing(void **state)
+{
+	struct world *w = *state;
+	const struct import_order order = {.fd = -1, .uid = 1001};
+	struct import_result result = {0};
+	uint64_t id = 0;
+
+	add_rich(w, 5);
+	save(w, 1, 5);
+	captures_free(w->captures);
+	w->f.config.captures_mib = 0;
+	assert_int_equal(captures_new(&w->f.config, w->f.store, &w->captures), 0);
+	assert_int_equal(import_run(w->captures, IMPORT_CHROME, &order, &result, &id), -EDQUOT);
+	capture_deinit(&result.capture);
 }
 
 int main(void)
@@ -301,7 +461,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_and_notes_travel, setup, teardown),
 		cmocka_unit_test_setup_teardown(captures_outlive_the_daemon_and_its_list, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(an_adopted_file_gets_an_id_of_ours, setup,
+		cmocka_unit_test_setup_teardown(what_is_there_is_listed_again_without_room, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_new_name_leaves_the_rest_of_the_file, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_reader_of_what_was_deleted_is_closed, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_lacks_a_table_is_an_io_error, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(an_import_is_a_file_of_its_own_name, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(an_import_without_room_reads_nothing, setup,
 						teardown),
 	};
 

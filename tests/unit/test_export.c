@@ -197,7 +197,7 @@ static void make_recording(struct source *s, uint64_t round)
 	struct making m = {0};
 
 	seed = round * 7919;
-	assert_int_equal(import_writer_new(s->dir, &m.w), 0);
+	assert_int_equal(import_writer_new(&order, &m.w), 0);
 	assert_int_equal(
 		import_session(m.w, "random \"game\"", 0, UINT64_C(1790000000000000000), NULL), 0);
 	make_markers(&m);
@@ -206,9 +206,9 @@ static void make_recording(struct source *s, uint64_t round)
 	make_track(&m, TRACK_FIBER, "fi;ber");
 	make_queue(&m);
 	make_frames(&m);
-	assert_int_equal(import_writer_finish(m.w, &order, FRAMES * FRAME_NS, &result), 0);
+	assert_int_equal(import_writer_finish(m.w, FRAMES * FRAME_NS, &result), 0);
 	import_writer_free(m.w);
-	source_open(s, result.file);
+	source_open(s, result.capture.file);
 	capture_deinit(&result.capture);
 }
 
@@ -352,7 +352,7 @@ static void bring_back(struct source *from, struct source *ret)
 	close(order.fd);
 	assert_null(result.report.counts[0].name);
 	assert_string_equal(result.report.frames_from, "fprof");
-	source_open(ret, result.file);
+	source_open(ret, result.capture.file);
 	capture_deinit(&result.capture);
 }
 

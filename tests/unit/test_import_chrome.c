@@ -241,7 +241,7 @@ static int import_open(struct stored *s, int fd, const char *frames)
 	close(fd);
 	if (r < 0)
 		return r;
-	snprintf(path, sizeof(path), "%s/%s", s->dir, s->result.file);
+	snprintf(path, sizeof(path), "%s/%s", s->dir, s->result.capture.file);
 	assert_int_equal(sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	return 0;
 }
@@ -639,7 +639,7 @@ static void nothing_to_be_found_is_refused_with_the_byte(void **state)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(given(&s, cases[i].text, NULL), -EBADMSG);
 		assert_string_equal(s.result.why, cases[i].why);
-		assert_string_equal(s.result.file, "");
+		assert_null(s.result.capture.file);
 		stored_deinit(&s);
 	}
 }

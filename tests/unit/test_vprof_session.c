@@ -70,7 +70,7 @@ static void world_open(struct world *w)
 {
 	char path[160];
 
-	snprintf(path, sizeof(path), "%s/%s", w->directory, w->result.file);
+	snprintf(path, sizeof(path), "%s/%s", w->directory, w->result.capture.file);
 	assert_int_equal(history_open_file(path, &w->history), 0);
 	assert_int_equal(history_session(w->history, IMPORT_SESSION, HISTORY_ANY_UID, &w->session),
 			 0);
@@ -508,7 +508,7 @@ static void make_events(struct world *world)
 	uint32_t track, outer, inner, many;
 	int i;
 
-	assert_int_equal(import_writer_new(world->directory, &w), 0);
+	assert_int_equal(import_writer_new(&order, &w), 0);
 	assert_int_equal(import_session(w, "events", 5, 0, NULL), 0);
 	outer = marker(w, "outer", "Physics");
 	inner = marker(w, "inner", "mine");
@@ -530,7 +530,7 @@ static void make_events(struct world *world)
 	import_lane_free(lane);
 	for (i = 0; i < 3; i++)
 		add_frame(w, (uint64_t)i + 1, i * INT64_C(1000000), (i + 1) * INT64_C(1000000));
-	assert_int_equal(import_writer_finish(w, &order, 3000000, &world->result), 0);
+	assert_int_equal(import_writer_finish(w, 3000000, &world->result), 0);
 	import_writer_free(w);
 	world_open(world);
 }
@@ -634,7 +634,7 @@ static void damage(struct world *w, const char *sql)
 	char path[160];
 	sqlite3 *db;
 
-	snprintf(path, sizeof(path), "%s/%s", w->directory, w->result.file);
+	snprintf(path, sizeof(path), "%s/%s", w->directory, w->result.capture.file);
 	history_session_deinit(&w->session);
 	history_close(w->history);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
