@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define WAIT_NS (2 * NS_PER_S) /* for frames that are not stored yet */
+
 /* What the body asks for. */
 struct snapshot_order {
 	const char *name;
@@ -68,7 +70,8 @@ static bool parse(const struct body *body, struct api_answer *a, struct snapshot
 	       parse_seconds(body, a, order);
 }
 
-static void answer_saved(const struct api *api, struct api_answer *a, uint64_t id)
+static void answer_saved(const struct api *api, struct api_answer *a,
+			 const struct snapshot_order *order, uint64_t id)
 {
 	__attribute__((cleanup(capture_deinit))) struct capture c = {0};
 	struct json *j = &a->body;
@@ -84,9 +87,29 @@ static void answer_saved(const struct api *api, struct api_answer *a, uint64_t i
 	json_member_uint(j, "session", c.session);
 	json_member_uint(j, "source_session", c.source_session);
 	json_member_string(j, "name", c.name);
+	api_json_range(j, "asked", order->from, order->to);
 	api_json_range(j, "frames", c.first_frame, c.last_frame);
 	json_member_uint(j, "bytes", c.bytes);
 	json_object_end(j);
+}
+
+/* Waits for the frames up to `to`, for a moment: a session is live until its rings were read. */
+static int wait_for(struct history *h, uint64_t to, struct history_session *s)
+{
+	const struct timespec moment = clock_timespec(20 * NS_PER_MS);
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+	int r = 0;
+
+	while (r == 0 && s->update.state == SESSION_LIVE && s->last_frame < to &&
+	       clock_ns(CLOCK_MONOTONIC) < until) {
+		uint64_t id = s->row.id;
+
+		nanosleep(&moment, NULL);
+		history_session_deinit(s);
+		memset(s, 0, sizeof(*s));
+		r = history_session(h, id, HISTORY_ANY_UID, s);
+	}
+	return r;
 }
 
 static void take(const struct api *api, const struct api_request *q, struct api_answer *a,
@@ -99,7 +122,9 @@ static void take(const struct api *api, const struct api_request *q, struct api_
 
 	if (!api_open_session_text(api, q, order->session, "session", a, &reader, &s))
 		return;
-	if (!order->from)
+	if (order->from)
+		r = wait_for(reader.history, order->to, &s);
+	else
 		r = snapshot_last(reader.history, &s, order->seconds, &order->from, &order->to);
 	if (r == 0)
 		r = snapshot_save(api->context->captures, order->name, s.row.id, order->from,
@@ -107,7 +132,7 @@ static void take(const struct api *api, const struct api_request *q, struct api_
 	if (r < 0)
 		api_fail_capture(a, r);
 	else
-		answer_saved(api, a, id);
+		answer_saved(api, a, order, id);
 }
 
 void api_snapshot(const struct api *api, const struct api_request *q, struct api_answer *a)

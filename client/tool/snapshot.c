@@ -93,14 +93,30 @@ static json_t *body_of(const struct snapshot_query *query)
 	return body;
 }
 
+static long long number(const json_t *json, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(json, key));
+}
+
 static void print(const json_t *answer)
 {
 	const json_t *frames = json_object_get(answer, "frames");
 
 	printf("%s: frames %lld to %lld, session %lld\n", answer_text(answer, "name"),
-	       (long long)json_integer_value(json_object_get(frames, "first")),
-	       (long long)json_integer_value(json_object_get(frames, "last")),
-	       (long long)json_integer_value(json_object_get(answer, "session")));
+	       number(frames, "first"), number(frames, "last"), number(answer, "session"));
+}
+
+static void warn_missing(const json_t *answer)
+{
+	const json_t *asked = json_object_get(answer, "asked");
+	const json_t *frames = json_object_get(answer, "frames");
+
+	if (number(asked, "first") != number(frames, "first") ||
+	    number(asked, "last") != number(frames, "last"))
+		fprintf(stderr,
+			"fprof: warning: of frames %lld to %lld only %lld to %lld were there\n",
+			number(asked, "first"), number(asked, "last"), number(frames, "first"),
+			number(frames, "last"));
 }
 
 int tool_snapshot(const struct tool_options *options, int argc, char **argv)
@@ -122,6 +138,7 @@ int tool_snapshot(const struct tool_options *options, int argc, char **argv)
 		api_say_problem(path, answer, status);
 	if (r != TOOL_OK)
 		return r;
+	warn_missing(answer);
 	if (options->json)
 		return answer_print(answer);
 	print(answer);

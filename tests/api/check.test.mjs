@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { answerProblems } from './schema.mjs';
-import { BUILD, ROOT, World } from './world.mjs';
+import { BUILD, ROOT, World, until } from './world.mjs';
 
 const ROUTE = '/api/v1/check';
 const FRAMES = 40;
@@ -186,6 +186,13 @@ test('snapshots of a name are the runs of a baseline', async () => {
 test('a snapshot takes the frames that it is told', async () => {
 	const taken = await snapshot({ name: 'part', session: ten[0], from: 5, to: 9 });
 	assert.deepEqual(JSON.parse(taken.text).frames, { first: 5, last: 9 });
+	assert.deepEqual(JSON.parse(taken.text).asked, { first: 5, last: 9 });
+	const less = await snapshot({ name: 'less', session: ten[0], from: 30, to: 90 });
+	assert.deepEqual(answerProblems('/api/v1/snapshots', less, 'post'), []);
+	assert.deepEqual([JSON.parse(less.text).asked, JSON.parse(less.text).frames], [{ first: 30, last: 90 }, { first: 30, last: FRAMES }]);
+	const said = await world.spawn(path.join(BUILD, 'fprof'), ['snapshot', 'less', '--session', String(ten[0]), '--from', '30', '--to', '90'],
+		{ env: { FPROF_URL: `http://127.0.0.1:${world.port}` } }).done;
+	assert.match(said.text, /warning: of frames 30 to 90 only 30 to 40 were there/);
 	for (const [body, parameter] of [[{}, 'name'], [{ name: '12' }, 'name'], [{ name: 'a,b' }, 'name'], [{ name: 'x', seconds: 0 }, 'seconds'],
 		[{ name: 'x', seconds: 'long' }, 'seconds'], [{ name: 'x', from: 3 }, 'to'], [{ name: 'x', from: 5, to: 2 }, 'to'],
 		[{ name: 'x', from: 1, to: 2, seconds: 3 }, 'seconds'], [{ name: 'x', frames: 1 }, 'frames']]) {
@@ -194,6 +201,19 @@ test('a snapshot takes the frames that it is told', async () => {
 		assert.equal(JSON.parse(answer.text).parameter, parameter, answer.text);
 	}
 	assert.equal((await snapshot({ name: 'x', session: 987654321 })).status, 404);
+});
+
+test('a snapshot waits for frames that are not stored yet', async () => {
+	const game = world.spawn(program, ['200', '0', '1', 'older', '0', '100']);
+	const { id } = await until('the game stands still', async () => (await world.api('/sessions')).sessions
+		.find((one) => one.pid === game.pid && one.frames_total === 100));
+	const taking = snapshot({ name: 'waited', session: id, from: 2, to: 200 });
+	for (let i = 0; i < 10; i++)
+		await world.get('/healthz'); // by then it is asked for
+	game.kill('SIGCONT');
+	const taken = await taking;
+	assert.deepEqual(JSON.parse(taken.text).frames, { first: 2, last: 200 }, taken.text);
+	await game.done;
 });
 
 test('unknown names answer 404 with those that there are', async () => {

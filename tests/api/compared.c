@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A game whose frames are known: how many, how many milliseconds "work" takes, how often "step" is
- * called, the name of a zone that only this run has, and how many zones "deep" are in each other.
- * It counts its steps, too. */
+ * called, the name of a zone that only this run has, how many zones "deep" are in each other, and
+ * before which frame it stops until it gets SIGCONT. It counts its steps, too. */
 #include <fprof.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,9 +52,12 @@ int main(int argc, char **argv)
 	long steps = argc > 3 ? strtol(argv[3], NULL, 10) : 10;
 	int newer = argc > 4 && strcmp(argv[4], "newer") == 0;
 	long levels = argc > 5 ? strtol(argv[5], NULL, 10) : 0;
+	long stop = argc > 6 ? strtol(argv[6], NULL, 10) : -1;
 	long i;
 
 	for (i = 0; i < frames; i++) {
+		if (i == stop)
+			raise(SIGSTOP);
 		frame(ms, steps, newer, levels);
 		fprof_frame_mark();
 	}
