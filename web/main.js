@@ -2,6 +2,7 @@
 // Puts the page together: one model, its views, one animation frame that draws what changed, and the keys.
 
 import { Card } from './card.js';
+import { ComparePanel } from './compare.js';
 import { Diagnostics, fillWelcome } from './diagnostics.js';
 import { byId, element, setText } from './dom.js';
 import { count, duration, milliseconds, plural } from './format.js';
@@ -45,6 +46,7 @@ const frameLists = new FrameLists(model);
 const panels = new Panels(byId('tabs', HTMLElement), {
 	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
 	tables: (at, draw) => new TablesPanel(at, model, draw),
+	compare: (at, draw) => new ComparePanel(at, model, draw),
 	spikes: (at, draw) => new SpikesPanel(at, model, draw),
 	sql: (at, draw) => new SqlPanel(at, model, draw),
 	diagnostics: () => new Diagnostics(model),
