@@ -133,6 +133,28 @@ static void json_drain(struct json *j, const struct drain_health *h)
 	json_object_end(j);
 }
 
+/* Of all users' games: told to who may see them. */
+static void json_scheduler(struct json *j, const struct api *api, const struct api_request *q)
+{
+	struct sched_trace_health h;
+
+	json_key(j, "scheduler");
+	if (!api_sees_all(q)) {
+		json_null(j);
+		return;
+	}
+	sched_trace_health(api->context->sched_trace, &h);
+	json_object_begin(j);
+	json_member_uint(j, "sessions", h.sessions);
+	json_member_uint(j, "events", h.events);
+	json_member_uint(j, "lost", h.lost);
+	json_member_uint(j, "dropped", h.dropped);
+	json_member_uint(j, "interruptions", h.interruptions);
+	json_member_uint(j, "cpu_ns", h.cost_ns);
+	json_member_uint(j, "clock_error_ns", h.clock_error_ns);
+	json_object_end(j);
+}
+
 static void json_daemon(struct json *j, uint64_t uptime_ns)
 {
 	struct own_usage usage;
@@ -317,6 +339,7 @@ void api_status(const struct api *api, const struct api_request *q, struct api_a
 	json_losses(j, &totals);
 	json_history(j, context->config, &store);
 	json_drain(j, &drain);
+	json_scheduler(j, api, q);
 	if (api_sees_all(q))
 		json_refusals(j, &snapshot);
 	else

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The error of a conversion has two parts: half the width of a pair's reading, and how far the rate
- * changed between pairs. Of the latter there is a bound: how far a new pair lies off the line of
- * the two before it; a quarter of that is what a line between them misses at most, if the rate
- * changed once.
+ * changed between pairs. Of the latter there is a bound. A rate that changes by s at the part x of
+ * an interval of length T makes the line across it miss x(1 - x)sT; the pair at its end lies
+ * (1 - x)sT off the line of the two before it, and the next one x sT: half the larger of these is
+ * enough.
  */
 #include "clock_pairs.h"
 
@@ -41,7 +42,7 @@ static void judge(struct clock_pairs *p, const struct clock_pair *pair)
 		a = pair_at(p, p->count - 2);
 		b = pair_at(p, p->count - 1);
 		off = (double)(int64_t)(on_line(a, b, pair->mono) - pair->ticks);
-		error += (off < 0 ? -off : off) / 4;
+		error += (off < 0 ? -off : off) / 2;
 	}
 	p->error_ns = MAX(p->error_ns, (uint64_t)(error * ns_per_tick));
 }

@@ -28,7 +28,7 @@ struct clock_pairs {
 void clock_pairs_init(struct clock_pairs *p, enum fprof_clock_kind kind, double hz);
 /* Reads both clocks: the narrowest of five readings. */
 void clock_pairs_take(struct clock_pairs *p);
-/* The same with a pair that was read elsewhere; older ones than the newest are ignored. */
+/* The same with a pair that was read elsewhere (tests); older ones than the newest are ignored. */
 void clock_pairs_put(struct clock_pairs *p, const struct clock_pair *pair);
 /* The ticks at a time of CLOCK_MONOTONIC: 0; -ERANGE: it is later than the newest pair, or there
  * are not two. What is older than all pairs is on the line of the oldest two. */

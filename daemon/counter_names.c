@@ -10,7 +10,12 @@
 const char *const counter_modules[] = {"cpu",	 "gpu",	    "rendering", "memory", "managed",
 				       "assets", "physics", "audio",	 "game",   NULL};
 
-static const struct counter_name names[] = {
+/* Sorted by module. */
+static const struct {
+	const char *name, *module;
+	uint8_t unit; /* enum fprof_unit */
+	const char *meaning;
+} names[] = {
 	{"jobs_run", "cpu", FPROF_UNIT_COUNT, "jobs that workers finished"},
 	{"jobs_waiting", "cpu", FPROF_UNIT_COUNT, "jobs in queues"},
 	{"gpu_time", "gpu", FPROF_UNIT_MS, "GPU time of the frame, by the engine's own queries"},
@@ -46,12 +51,6 @@ static const struct counter_name names[] = {
 	{"network_in_bytes", "game", FPROF_UNIT_BYTES, "bytes received"},
 	{"network_out_bytes", "game", FPROF_UNIT_BYTES, "bytes sent"},
 };
-
-const struct counter_name *counter_names(size_t *ret_count)
-{
-	*ret_count = ARRAY_SIZE(names);
-	return names;
-}
 
 const char *counter_module(const char *name, const char *category)
 {

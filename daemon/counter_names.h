@@ -3,19 +3,8 @@
 #ifndef FPROF_DAEMON_COUNTER_NAMES_H
 #define FPROF_DAEMON_COUNTER_NAMES_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* In the order in which they are shown; NULL-terminated. The last one takes what fits nowhere. */
 extern const char *const counter_modules[];
-
-struct counter_name {
-	const char *name, *module;
-	uint8_t unit; /* enum fprof_unit */
-	const char *meaning;
-};
-/* Sorted by module, as in docs/guide/counters.md. */
-const struct counter_name *counter_names(size_t *ret_count);
 
 /* The module of a game's counter: its category where that is one, else what its name is known for,
  * else "game". category may be NULL. */

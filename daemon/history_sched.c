@@ -20,7 +20,7 @@
 	"ORDER BY t1 DESC LIMIT 1), ?3) ORDER BY t1, id"
 
 struct sched_reading {
-	int64_t t0, t1;
+	int64_t t1;
 	sched_intervals_vec *out;
 	int64_t known_to; /* intervals reach up to here */
 	bool past;
@@ -88,7 +88,7 @@ int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, 
 {
 	int64_t key[] = {(int64_t)session, tid, t0};
 	sched_intervals_vec intervals = {0};
-	struct sched_reading d = {.t0 = t0, .t1 = t1, .out = &intervals, .known_to = t0};
+	struct sched_reading d = {.t1 = t1, .out = &intervals, .known_to = t0};
 	struct sched_interval rest = {.t1 = t1};
 	int r = history_begin(h);
 

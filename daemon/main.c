@@ -207,7 +207,7 @@ static void set_sources(struct status *status)
 {
 	status_source(status, "rings", SOURCE_ON, NULL, NULL);
 	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
-	status_source(status, "sampling", SOURCE_OFF, "not part of this version", NULL);
+	status_source(status, "stacks", SOURCE_OFF, "not part of this version", NULL);
 }
 
 static int start_socket(struct app *app)

@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -48,15 +47,11 @@ static int fail(struct probe_client *client, int error, const char *reason, cons
 static int connect_service(struct probe_client *client)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PROBE_SOCKET};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
+	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0) {
-		close(fd);
-		return -errno;
-	}
-	client->fd = fd;
+	client->fd = util_take_fd(&fd);
 	return 0;
 }
 
@@ -213,4 +208,12 @@ int probe_client_add(struct probe_client *client, int32_t pid)
 int probe_client_remove(struct probe_client *client, int32_t pid)
 {
 	return ask_plain(client, PROBE_REMOVE, pid);
+}
+
+bool probe_client_is_alive(const struct probe_client *client)
+{
+	char byte;
+
+	return client->fd >= 0 && recv(client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       (errno == EAGAIN || errno == EWOULDBLOCK);
 }

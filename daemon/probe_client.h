@@ -8,6 +8,7 @@
 
 #include "probe_ring.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,5 +28,7 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring);
 /* -EACCES, -ESRCH, ...; -ECONNRESET: the helper is gone. */
 int probe_client_add(struct probe_client *client, int32_t pid);
 int probe_client_remove(struct probe_client *client, int32_t pid);
+/* Is the helper still there? Asks nothing. */
+bool probe_client_is_alive(const struct probe_client *client);
 
 #endif

@@ -21,8 +21,7 @@
 #include <stdint.h>
 
 #define SCHED_LOG_VERSION 1
-#define SCHED_LOG_BYTES	  (16u * 1024u) /* a chunk is cut when it passes this */
-#define SCHED_PEOPLE_MAX  64u		/* named in one chunk; more are nobody */
+#define SCHED_PEOPLE_MAX  64u /* named in one chunk; more are nobody */
 
 enum sched_kind {
 	SCHED_RUN = 1,

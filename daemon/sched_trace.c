@@ -7,57 +7,35 @@
  * Callers of add and remove touch the list of sessions under the lock, and nothing else; a session
  * that is removed is only marked, and freed by the thread after a last reading.
  *
- * Threads are known by their tid in the initial pid namespace; they are stored with the game's own,
- * which is how rings name them. A thread that is gone before it was looked up keeps the number that
- * the kernel gave it.
+ * A helper that is gone is noticed at the next flush: what is in the buffer is read, from there on
+ * nothing is known, and another helper is asked for.
  */
 #include "sched_trace.h"
 
 #include "clock_pairs.h"
 #include "log.h"
 #include "probe_client.h"
-#include "procfs.h"
-#include "sched_log.h"
+#include "sched_process.h"
 #include "util.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <string.h>
 
 #define POLL_NS	    (10 * NS_PER_MS)
 #define FLUSH_NS    UINT64_C(250000000)
 #define EVENTS	    1024u
-#define THREADS_MAX 4096u /* of one session */
-#define FDS_MAX	    256u
-#define FD_KNOWN_NS UINT64_C(1000000000) /* what a descriptor is, is asked again after it */
 #define RETRY_NS    UINT64_C(30000000000)
 #define CLOCK_KINDS 4u
 
-struct traced_thread {
-	uint32_t tid;	  /* the kernel's */
-	int32_t game_tid; /* the game's */
-	bool gone;
-	struct sched_log log;
-};
-
-/* What a descriptor of a game was when it was last asked. */
-struct known_fd {
-	int32_t fd;
-	enum fd_class class;
-	uint64_t at;
-};
-
 struct traced {
 	uint64_t id;
-	int32_t pid;
 	bool gone;  /* the callers' word, under the lock */
 	bool ended; /* the same, as the thread knows it */
 	bool added;
 	enum fprof_clock_kind clock;
+	double hz;
 	uint64_t start_ticks;
-	VEC(struct traced_thread *) threads;
-	struct known_fd fds[FDS_MAX];
+	struct sched_process process;
 };
 
 struct sched_trace {
@@ -75,7 +53,9 @@ struct sched_trace {
 	struct probe_client client;
 	struct probe_ring ring;
 	bool open;
-	uint64_t retry_at, flushed_at, lost, events_read;
+	uint64_t retry_at, flushed_at;
+	uint64_t ring_lost; /* of this helper's buffer */
+	struct sched_trace_health now;
 	struct clock_pairs pairs[CLOCK_KINDS]; /* by enum fprof_clock_kind; hz 0: not needed */
 	struct probe_event *events;
 	VEC(struct traced *) mine; /* the sessions, as of this round */
@@ -108,132 +88,50 @@ static void helper_open(struct sched_trace *s)
 		return;
 	}
 	s->open = true;
-	s->lost = probe_ring_lost(&s->ring);
+	s->ring_lost = probe_ring_lost(&s->ring);
 	status_source(s->status, "scheduler", SOURCE_ON, NULL, NULL);
+}
+
+/* From here on nothing is known of anybody, until the next event. */
+static void note_lost(struct sched_trace *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->mine.count; i++)
+		sched_process_lost(&s->mine.at[i]->process);
+}
+
+static void helper_lost(struct sched_trace *s)
+{
+	log_warning("scheduler: fprof-probe has ended");
+	status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, "fprof-probe has ended",
+		      "look at its log");
+	note_lost(s);
+	s->now.interruptions++;
+	helper_close(s);
 }
 
 static void helper_add(struct sched_trace *s, struct traced *t)
 {
-	int r = probe_client_add(&s->client, t->pid);
+	int r = probe_client_add(&s->client, t->process.pid);
 
 	t->added = true; /* once is enough: a refusal stays one */
 	if (r == -ECONNRESET || r == -ETIMEDOUT) {
-		status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, "fprof-probe has ended",
-			      "look at its log");
-		helper_close(s);
+		helper_lost(s);
 	} else if (r < 0 && r != -ESRCH) {
 		status_source(s->status, "scheduler", SOURCE_DEGRADED, s->client.reason,
 			      s->client.fix);
 	}
 }
 
-/* ---- a game's threads ---- */
-
-/* The number that the game itself has for a thread. */
-static int32_t game_tid(int32_t pid, uint32_t tid)
-{
-	char text[4096], value[64], *last;
-
-	if (procfs_read(text, sizeof(text), "/proc/%d/task/%u/status", pid, tid) < 0 ||
-	    procfs_field(text, "NSpid", value, sizeof(value)) < 0)
-		return (int32_t)tid;
-	last = strrchr(value, '\t');
-	return atoi(last ? last + 1 : value);
-}
-
-static struct traced_thread *thread_of(struct traced *t, uint32_t tid)
-{
-	struct traced_thread *thread;
-	size_t i;
-
-	for (i = t->threads.count; i-- > 0;)
-		if (t->threads.at[i]->tid == tid && !t->threads.at[i]->gone)
-			return t->threads.at[i];
-	if (t->threads.count == THREADS_MAX || VEC_RESERVE(&t->threads, 1) < 0)
-		return NULL;
-	thread = calloc(1, sizeof(*thread));
-	if (!thread)
-		return NULL;
-	thread->tid = tid;
-	thread->game_tid = game_tid(t->pid, tid);
-	sched_log_init(&thread->log);
-	t->threads.at[t->threads.count++] = thread;
-	return thread;
-}
-
-static enum fd_class fd_class_now(struct traced *t, int32_t fd)
-{
-	struct known_fd *known = &t->fds[(uint32_t)fd % FDS_MAX];
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	char target[64];
-
-	if (known->fd == fd && known->at && now - known->at < FD_KNOWN_NS)
-		return known->class;
-	known->fd = fd;
-	known->at = now;
-	known->class = FD_UNKNOWN;
-	if (procfs_link(target, sizeof(target), "/proc/%d/fd/%d", t->pid, fd) > 0)
-		known->class = fd_class_of(target);
-	return known->class;
-}
-
 /* ---- events ---- */
-
-static struct sched_who who_of(const struct probe_event *e)
-{
-	struct sched_who who = {0};
-
-	if (e->flags & PROBE_OTHER_IDLE)
-		return who;
-	who.tid = e->other_tid;
-	who.tgid = e->other_tgid;
-	memcpy(who.comm, e->other_comm, sizeof(who.comm));
-	return who;
-}
-
-static void record_out(struct traced *t, const struct traced_thread *thread,
-		       const struct probe_event *e, struct sched_record *r)
-{
-	enum fd_class class = FD_UNKNOWN;
-
-	if (e->flags & PROBE_PREEMPTED) {
-		r->kind = SCHED_PREEMPT;
-		r->who = who_of(e);
-		return;
-	}
-	r->kind = SCHED_BLOCK;
-	r->syscall = e->syscall;
-	r->uninterruptible = (e->state & 2) != 0;
-	if (e->flags & PROBE_COMPAT) {
-		r->reason = WAIT_OTHER;
-		return;
-	}
-	if (wait_is_restart(e->syscall)) {
-		r->reason = thread->log.now.reason;
-		return;
-	}
-	if (wait_wants_fd(e->syscall) && e->arg0 <= INT32_MAX)
-		class = fd_class_now(t, (int32_t)e->arg0);
-	r->reason = wait_reason_of(e->syscall, class);
-}
-
-static void record_wake(const struct probe_event *e, struct sched_record *r)
-{
-	r->kind = SCHED_WAKE;
-	if (e->flags & PROBE_INTERRUPT)
-		r->flags |= SCHED_BY_INTERRUPT;
-	else
-		r->who = who_of(e);
-	if (e->flags & PROBE_KERNEL_THREAD)
-		r->flags |= SCHED_BY_KERNEL_THREAD;
-}
 
 static struct traced *session_of(const struct sched_trace *s, uint32_t tgid)
 {
 	size_t i;
 
 	for (i = 0; i < s->mine.count; i++)
-		if ((uint32_t)s->mine.at[i]->pid == tgid)
+		if ((uint32_t)s->mine.at[i]->process.pid == tgid)
 			return s->mine.at[i];
 	return NULL;
 }
@@ -241,41 +139,15 @@ static struct traced *session_of(const struct sched_trace *s, uint32_t tgid)
 static void take_event(struct sched_trace *s, const struct probe_event *e)
 {
 	struct traced *t = session_of(s, e->tgid);
-	struct traced_thread *thread = t ? thread_of(t, e->tid) : NULL;
-	struct sched_record r = {0};
 	uint64_t ticks;
+	int r;
 
-	if (!thread || clock_pairs_ticks(&s->pairs[t->clock], e->ns, &ticks) < 0)
+	if (!t)
 		return;
-	r.t = (int64_t)(ticks - t->start_ticks);
-	r.cpu = e->cpu;
-	if (e->kind == PROBE_IN) {
-		r.kind = SCHED_RUN;
-	} else if (e->kind == PROBE_OUT) {
-		record_out(t, thread, e, &r);
-	} else if (e->kind == PROBE_WAKING) {
-		record_wake(e, &r);
-	} else {
-		r.kind = SCHED_EXIT;
-		thread->gone = true;
-	}
-	if (sched_log_put(&thread->log, &r) < 0)
-		log_debug("scheduler: ignoring an event: out of memory");
-}
-
-/* From here on nothing is known of anybody, until the next event. */
-static void note_lost(struct sched_trace *s)
-{
-	struct sched_record r = {.kind = SCHED_LOST};
-	size_t i, k;
-
-	for (i = 0; i < s->mine.count; i++)
-		for (k = 0; k < s->mine.at[i]->threads.count; k++) {
-			struct traced_thread *thread = s->mine.at[i]->threads.at[k];
-
-			r.t = thread->log.last;
-			sched_log_put(&thread->log, &r);
-		}
+	r = clock_pairs_ticks(&s->pairs[t->clock], e->ns, &ticks);
+	if (r == 0)
+		r = sched_process_take(&t->process, e, (int64_t)(ticks - t->start_ticks));
+	s->now.dropped += r < 0;
 }
 
 static void take_pairs(struct sched_trace *s)
@@ -297,58 +169,16 @@ static void read_events(struct sched_trace *s)
 		take_pairs(s);
 		for (i = 0; i < n; i++)
 			take_event(s, &s->events[i]);
-		s->events_read += n;
+		s->now.events += n;
 	} while (n == EVENTS);
 	lost = probe_ring_lost(&s->ring);
-	if (lost != s->lost)
+	if (lost != s->ring_lost)
 		note_lost(s);
-	s->lost = lost;
+	s->now.lost += lost - s->ring_lost;
+	s->ring_lost = lost;
 }
 
 /* ---- to the store ---- */
-
-static int flush_thread(struct traced *t, struct traced_thread *thread, struct batch *batch)
-{
-	struct sched_chunk chunk;
-	struct sched_row row;
-
-	if (thread->log.records == 0)
-		return 0;
-	if (VEC_RESERVE(&batch->scheds, 1) < 0)
-		return -ENOMEM;
-	sched_log_take(&thread->log, &chunk);
-	row = (struct sched_row){.session = t->id,
-				 .tid = thread->game_tid,
-				 .t0 = chunk.t0,
-				 .t1 = chunk.t1,
-				 .records = chunk.records,
-				 .data = chunk.data,
-				 .bytes = (uint32_t)chunk.bytes};
-	batch->scheds.at[batch->scheds.count++] = row;
-	batch->bytes += row.bytes;
-	return 0;
-}
-
-static void thread_free(struct traced_thread *thread)
-{
-	sched_log_deinit(&thread->log);
-	free(thread);
-}
-
-static void flush_session(struct traced *t, struct batch *batch)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < t->threads.count; i++) {
-		struct traced_thread *thread = t->threads.at[i];
-
-		if (flush_thread(t, thread, batch) == 0 && thread->gone)
-			thread_free(thread);
-		else
-			t->threads.at[kept++] = thread;
-	}
-	t->threads.count = kept;
-}
 
 static void flush(struct sched_trace *s)
 {
@@ -359,7 +189,7 @@ static void flush(struct sched_trace *s)
 	if (!batch)
 		return;
 	for (i = 0; i < s->mine.count; i++)
-		flush_session(s->mine.at[i], batch);
+		sched_process_flush(&s->mine.at[i]->process, s->mine.at[i]->id, batch);
 	if (batch->scheds.count > 0)
 		store_submit(s->store, batch);
 	else
@@ -368,15 +198,22 @@ static void flush(struct sched_trace *s)
 
 static void traced_free(struct traced *t)
 {
-	size_t i;
-
-	for (i = 0; i < t->threads.count; i++)
-		thread_free(t->threads.at[i]);
-	VEC_FREE(&t->threads);
+	sched_process_deinit(&t->process);
 	free(t);
 }
 
 /* ---- rounds ---- */
+
+/* The clock that a session's ticks are of. Its first pair comes before the first event. */
+static void know_clock(struct sched_trace *s, const struct traced *t)
+{
+	struct clock_pairs *pairs = &s->pairs[t->clock];
+
+	if (pairs->hz > 0.0 || t->hz <= 0.0)
+		return;
+	clock_pairs_init(pairs, t->clock, t->hz);
+	clock_pairs_take(pairs);
+}
 
 /* Brings the thread's list up to the callers'. Those that are gone leave the callers' here and are
  * the thread's alone. Called with the lock held. */
@@ -392,8 +229,10 @@ static void take_over(struct sched_trace *s)
 
 		for (k = 0; k < s->mine.count && s->mine.at[k] != t; k++)
 			;
-		if (k == s->mine.count)
+		if (k == s->mine.count) {
 			s->mine.at[s->mine.count++] = t;
+			know_clock(s, t);
+		}
 		t->ended = t->gone;
 		if (!t->gone)
 			s->sessions.at[kept++] = t;
@@ -413,7 +252,7 @@ static void drop_gone(struct sched_trace *s)
 			continue;
 		}
 		if (s->open && t->added)
-			probe_client_remove(&s->client, t->pid);
+			probe_client_remove(&s->client, t->process.pid);
 		traced_free(t);
 	}
 	s->mine.count = kept;
@@ -440,8 +279,11 @@ static void run_round(struct sched_trace *s)
 			helper_add(s, s->mine.at[i]);
 	if (s->open)
 		read_events(s);
-	if (gone || clock_ns(CLOCK_MONOTONIC) - s->flushed_at >= FLUSH_NS)
+	if (gone || clock_ns(CLOCK_MONOTONIC) - s->flushed_at >= FLUSH_NS) {
+		if (s->open && !probe_client_is_alive(&s->client))
+			helper_lost(s);
 		flush(s);
+	}
 	if (gone)
 		drop_gone(s);
 }
@@ -450,11 +292,10 @@ static void publish(struct sched_trace *s)
 {
 	size_t i;
 
-	s->health.events = s->events_read;
-	s->health.lost = s->lost;
-	s->health.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	s->now.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (i = 0; i < CLOCK_KINDS; i++)
-		s->health.clock_error_ns = MAX(s->health.clock_error_ns, s->pairs[i].error_ns);
+		s->now.clock_error_ns = MAX(s->now.clock_error_ns, s->pairs[i].error_ns);
+	s->health = s->now;
 }
 
 /* How long to sleep: forever without games, long where there is nothing to read. */
@@ -564,12 +405,11 @@ void sched_trace_add(struct sched_trace *trace, const struct session_row *row)
 	if (!t)
 		return;
 	t->id = row->id;
-	t->pid = row->pid;
+	t->process.pid = row->pid;
 	t->start_ticks = row->start_ticks;
 	t->clock = (enum fprof_clock_kind)MIN(row->clock_kind, CLOCK_KINDS - 1);
+	t->hz = row->clock_hz;
 	pthread_mutex_lock(&trace->lock);
-	if (trace->pairs[t->clock].hz == 0.0)
-		clock_pairs_init(&trace->pairs[t->clock], t->clock, row->clock_hz);
 	if (VEC_PUSH(&trace->sessions, t) < 0)
 		free(t);
 	else

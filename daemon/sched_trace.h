@@ -26,10 +26,12 @@ void sched_trace_add(struct sched_trace *trace, const struct session_row *row);
 void sched_trace_remove(struct sched_trace *trace, uint64_t session);
 
 struct sched_trace_health {
-	uint32_t sessions;	 /* that are traced, or would be */
-	uint64_t events;	 /* read since start */
-	uint64_t lost;		 /* that the kernel had no room for */
-	uint64_t cost_ns;	 /* CPU time of the thread */
+	uint32_t sessions;	/* that are traced, or would be */
+	uint64_t events;	/* read since start */
+	uint64_t lost;		/* that the kernel had no room for */
+	uint64_t dropped;	/* read, and in no log: no memory, or too many threads */
+	uint64_t interruptions; /* fprof-probe ended: what happened until the next one is unknown */
+	uint64_t cost_ns;	/* CPU time of the thread */
 	uint64_t clock_error_ns; /* the largest between the kernel's time and the rings', so far */
 };
 void sched_trace_health(struct sched_trace *trace, struct sched_trace_health *ret_health);

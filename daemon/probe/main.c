@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define PEERS_MAX 16
+#define PEERS_UID 6 /* of one user who is not trusted */
 
 struct peer {
 	int fd;
@@ -126,7 +127,8 @@ static int answer(const struct peer *peer, const struct probe_answer *a)
 		control.header.cmsg_len = CMSG_LEN(sizeof(fds));
 		memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
 	}
-	return sendmsg(peer->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	/* One thread serves all: a peer that does not read its answers is of no use. */
+	return sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 /* One request: 0, or the connection is of no more use. */
@@ -153,17 +155,31 @@ static int serve(struct peer *peer)
 	return answer(peer, &a);
 }
 
+static size_t peers_of(const struct server *s, uid_t uid)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->count; i++)
+		n += s->peers[i].uid == uid;
+	return n;
+}
+
 static void peer_add(struct server *s, int fd)
 {
 	struct ucred who;
 	socklen_t bytes = sizeof(who);
+	bool trusted;
 
 	if (s->count == PEERS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0) {
 		close(fd);
 		return;
 	}
-	s->peers[s->count++] = (struct peer){
-		.fd = fd, .uid = who.uid, .trusted = who.uid == 0 || who.uid == s->trusted};
+	trusted = who.uid == 0 || who.uid == s->trusted;
+	if (!trusted && peers_of(s, who.uid) >= PEERS_UID) {
+		close(fd);
+		return;
+	}
+	s->peers[s->count++] = (struct peer){.fd = fd, .uid = who.uid, .trusted = trusted};
 }
 
 static void peer_drop(struct server *s, size_t i)

@@ -29,7 +29,6 @@
 #define PF_KTHREAD   0x00200000
 #define TS_COMPAT    0x0002
 #define STACK_BYTES  (16u * 1024)
-#define NR_RESTART   219
 
 struct thread_info {
 	__u32 status;

@@ -98,7 +98,7 @@ describe('another user', { skip: cannotSwitchUser }, () => {
 		assert.equal(theirs.sessions.total, 0);
 		assert.equal(theirs.drain.events, 0);
 		assert.equal(theirs.drain.sessions, 0);
-		assert.deepEqual([theirs.refusals, theirs.refusals_total], [[], null]);
+		assert.deepEqual([theirs.refusals, theirs.refusals_total, theirs.scheduler], [[], null, null]);
 		assert.ok((await world.api('/status')).drain.events > 0);
 		const metrics = (await asNobody([`http://127.0.0.1:${world.port}/metrics`])).text;
 		assert.match(metrics, /^fprof_events_received_total 0$/m);
