@@ -23,7 +23,27 @@ struct counters_answer {
 	history_sampled_vec sampled;
 	bool live;
 	int64_t now_ns; /* of the session's clock, while it is live */
+	/* Where the values over time are asked for, too: */
+	struct history *history; /* NULL: they are not */
+	uint64_t session, last;	 /* so many frames back */
+	size_t values_left;	 /* counters that may still have theirs */
 };
+
+/* Of more counters the values over time are null in the list. */
+#define VALUES_MAX 256
+
+static bool wants_values(struct counters_answer *c, struct json *j)
+{
+	if (c->history && c->values_left > 0) {
+		c->values_left--;
+		return true;
+	}
+	if (c->history) {
+		json_key(j, "values");
+		json_null(j);
+	}
+	return false;
+}
 
 static void counters_deinit(struct counters_answer *c)
 {
@@ -46,6 +66,60 @@ static int64_t now_of(const struct session_row *r)
 			      fprof_clock_read((enum fprof_clock_kind)r->clock_kind));
 }
 
+/* --- over time --------------------------------------------------------------------------- */
+
+/* A pair, or an object whose members are named. */
+static void json_point(struct json *j, bool pairs, const char *at, int64_t where, double value)
+{
+	if (pairs) {
+		json_array_begin(j);
+		json_int(j, where);
+		json_double(j, value);
+		json_array_end(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_int(j, at, where);
+	json_member_double(j, "value", value);
+	json_object_end(j);
+}
+
+static int json_game_values(struct json *j, struct history *h, uint64_t session,
+			    const struct history_published *c, uint64_t last, bool pairs)
+{
+	uint64_t to = c->value.frame, from = to > last ? to - last + 1 : 1;
+	counter_series_vec series = {0};
+	size_t i;
+	int r = counter_series_read(h, session, 0, c->value.marker, from, to, &series);
+
+	json_key(j, "values");
+	json_array_begin(j);
+	for (i = 0; i < series.count; i++)
+		json_point(j, pairs, "frame", (int64_t)series.at[i].frame, series.at[i].value);
+	json_array_end(j);
+	VEC_FREE(&series);
+	return r;
+}
+
+static int json_sampled_values(struct json *j, struct history *h, uint64_t session,
+			       const struct history_sampled *c, bool pairs)
+{
+	history_samples_vec samples = {0};
+	size_t i;
+	int r = history_samples(h, session, c->counter, &samples);
+
+	json_key(j, "values");
+	json_array_begin(j);
+	for (i = 0; i < samples.count; i++)
+		json_point(j, pairs, "sampled_at_ns", samples.at[i].ns,
+			   (double)samples.at[i].value);
+	json_array_end(j);
+	VEC_FREE(&samples);
+	return r;
+}
+
+/* --- the list ----------------------------------------------------------------------------- */
+
 static void json_value(struct json *j, const struct frame_counter_row *v)
 {
 	json_key(j, "value");
@@ -55,8 +129,10 @@ static void json_value(struct json *j, const struct frame_counter_row *v)
 		json_int(j, v->value.i);
 }
 
-static void json_game(struct json *j, const struct history_published *c)
+static int json_game(struct json *j, const struct history_published *c, struct counters_answer *all)
 {
+	int r = 0;
+
 	json_object_begin(j);
 	json_member_string(j, "name", c->marker.name);
 	json_member_string(j, "origin", "game");
@@ -65,7 +141,10 @@ static void json_game(struct json *j, const struct history_published *c)
 	json_value(j, &c->value);
 	json_member_uint(j, "frame", c->value.frame);
 	json_member_bool(j, "incomplete", c->value.incomplete);
+	if (wants_values(all, j))
+		r = json_game_values(j, all->history, all->session, c, all->last, true);
 	json_object_end(j);
+	return r;
 }
 
 static void json_rate(struct json *j, const struct history_sampled *s)
@@ -80,9 +159,10 @@ static void json_rate(struct json *j, const struct history_sampled *s)
 	api_json_ns(j, "over_ns", known ? ns : NS_UNKNOWN);
 }
 
-static void json_sampled(struct json *j, const struct history_sampled *s,
-			 const struct counters_answer *c)
+static int json_sampled(struct json *j, const struct history_sampled *s, struct counters_answer *c)
 {
+	int r = 0;
+
 	json_object_begin(j);
 	json_member_string(j, "name", s->name);
 	json_member_string(j, "origin", "sampled");
@@ -93,7 +173,10 @@ static void json_sampled(struct json *j, const struct history_sampled *s,
 	json_member_int(j, "sampled_at_ns", s->newest[0].ns);
 	api_json_ns(j, "age_ns", c->live ? MAX(c->now_ns - s->newest[0].ns, 0) : NS_UNKNOWN);
 	json_rate(j, s);
+	if (wants_values(c, j))
+		r = json_sampled_values(j, c->history, c->session, s, true);
 	json_object_end(j);
+	return r;
 }
 
 static const char *module_of(const struct history_published *c)
@@ -114,22 +197,24 @@ static bool has_any(const struct counters_answer *c, const char *module)
 	return false;
 }
 
-static void json_module(struct json *j, const struct counters_answer *c, const char *module)
+static int json_module(struct json *j, struct counters_answer *c, const char *module)
 {
 	size_t i;
+	int r = 0;
 
 	json_object_begin(j);
 	json_member_string(j, "module", module);
 	json_key(j, "counters");
 	json_array_begin(j);
-	for (i = 0; i < c->game.count; i++)
+	for (i = 0; i < c->game.count && r == 0; i++)
 		if (!strcmp(module_of(&c->game.at[i]), module))
-			json_game(j, &c->game.at[i]);
-	for (i = 0; i < c->sampled.count; i++)
+			r = json_game(j, &c->game.at[i], c);
+	for (i = 0; i < c->sampled.count && r == 0; i++)
 		if (!strcmp(c->sampled.at[i].module, module) && c->sampled.at[i].count > 0)
-			json_sampled(j, &c->sampled.at[i], c);
+			r = json_sampled(j, &c->sampled.at[i], c);
 	json_array_end(j);
 	json_object_end(j);
+	return r;
 }
 
 /* What the readings cost, of all sessions together. */
@@ -156,11 +241,14 @@ void api_counters(const struct api *api, const struct api_request *q, struct api
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	__attribute__((cleanup(counters_deinit))) struct counters_answer c = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
+	static const char *const choices[] = {"no", "yes", NULL};
 	const char *const *module;
 	struct json *j = &a->body;
-	int r;
+	int values = api_parse_choice(q, a, "values", choices, 0), r;
 
-	if (!api_open_session(api, q, a, &reader, &s))
+	if (values < 0 ||
+	    !api_parse_number(q, a, "last", 1, API_FRAMES_MAX, API_FRAMES_DEFAULT, &c.last) ||
+	    !api_open_session(api, q, a, &reader, &s))
 		return;
 	r = read_counters(reader.history, s.row.id, &c);
 	if (r < 0) {
@@ -169,16 +257,21 @@ void api_counters(const struct api *api, const struct api_request *q, struct api
 	}
 	c.live = s.update.state == SESSION_LIVE;
 	c.now_ns = c.live ? now_of(&s.row) : 0;
+	c.history = values ? reader.history : NULL;
+	c.session = s.row.id;
+	c.values_left = VALUES_MAX;
 	json_object_begin(j);
 	json_member_uint(j, "session", s.row.id);
 	json_key(j, "modules");
 	json_array_begin(j);
-	for (module = counter_modules; *module; module++)
+	for (module = counter_modules; *module && r == 0; module++)
 		if (has_any(&c, *module))
-			json_module(j, &c, *module);
+			r = json_module(j, &c, *module);
 	json_array_end(j);
 	json_sampling(j, api);
 	json_object_end(j);
+	if (r < 0)
+		api_fail_history(a, r, "session");
 }
 
 /* ---- one of them over time ---- */
@@ -198,50 +291,21 @@ static void fail_unknown(struct api_answer *a, const struct counters_answer *c, 
 	api_fail(a, &problem, "There is no counter %.64s in this session", name);
 }
 
-static int json_game_series(struct json *j, struct history *h, const struct history_session *s,
+static int json_game_series(struct json *j, struct history *h, uint64_t session,
 			    const struct history_published *c, uint64_t last)
 {
-	uint64_t to = c->value.frame, from = to > last ? to - last + 1 : 1;
-	counter_series_vec series = {0};
-	size_t i;
-	int r = counter_series_read(h, s->row.id, 0, c->value.marker, from, to, &series);
-
 	json_member_string(j, "origin", "game");
 	json_member_string(j, "unit", api_unit_name(c->marker.unit));
-	json_key(j, "values");
-	json_array_begin(j);
-	for (i = 0; i < series.count; i++) {
-		json_object_begin(j);
-		json_member_uint(j, "frame", series.at[i].frame);
-		json_member_double(j, "value", series.at[i].value);
-		json_object_end(j);
-	}
-	json_array_end(j);
-	VEC_FREE(&series);
-	return r;
+	return json_game_values(j, h, session, c, last, false);
 }
 
-static int json_sampled_series(struct json *j, struct history *h, const struct history_session *s,
+static int json_sampled_series(struct json *j, struct history *h, uint64_t session,
 			       const struct history_sampled *c)
 {
-	history_samples_vec samples = {0};
-	size_t i;
-	int r = history_samples(h, s->row.id, c->counter, &samples);
-
 	json_member_string(j, "origin", "sampled");
 	json_member_string(j, "unit", api_unit_name(c->unit));
 	json_member_bool(j, "cumulative", c->cumulative);
-	json_key(j, "values");
-	json_array_begin(j);
-	for (i = 0; i < samples.count; i++) {
-		json_object_begin(j);
-		json_member_int(j, "sampled_at_ns", samples.at[i].ns);
-		json_member_int(j, "value", samples.at[i].value);
-		json_object_end(j);
-	}
-	json_array_end(j);
-	VEC_FREE(&samples);
-	return r;
+	return json_sampled_values(j, h, session, c, false);
 }
 
 static int json_series(struct json *j, struct history *h, const struct history_session *s,
@@ -251,10 +315,10 @@ static int json_series(struct json *j, struct history *h, const struct history_s
 
 	for (i = 0; i < c->game.count; i++)
 		if (!strcmp(c->game.at[i].marker.name ? c->game.at[i].marker.name : "", name))
-			return json_game_series(j, h, s, &c->game.at[i], last);
+			return json_game_series(j, h, s->row.id, &c->game.at[i], last);
 	for (i = 0; i < c->sampled.count; i++)
 		if (!strcmp(c->sampled.at[i].name, name))
-			return json_sampled_series(j, h, s, &c->sampled.at[i]);
+			return json_sampled_series(j, h, s->row.id, &c->sampled.at[i]);
 	return -ENOENT;
 }
 

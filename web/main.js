@@ -3,6 +3,7 @@
 
 import { Card } from './card.js';
 import { ComparePanel } from './compare.js';
+import { CountersPanel } from './counters.js';
 import { Diagnostics, fillWelcome } from './diagnostics.js';
 import { byId, element, setText } from './dom.js';
 import { count, duration, milliseconds, plural } from './format.js';
@@ -10,6 +11,7 @@ import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
 import { Model } from './model.js';
+import { Overlay } from './overlay.js';
 import { Panels } from './panels.js';
 import { HOLDERS, watchPalette } from './palette.js';
 import { SpikesPanel } from './spikes.js';
@@ -34,7 +36,8 @@ function invalidate(...parts) {
 }
 
 const model = new Model(invalidate);
-const strip = new Strip(stripCanvas, model, () => invalidate('strip'));
+const overlay = new Overlay(model, () => invalidate('strip'));
+const strip = new Strip(stripCanvas, model, overlay, () => invalidate('strip'));
 const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
 	byId('timeline-spacer', HTMLElement), model, () => invalidate('zoom'));
 const topBar = new TopBar(model);
@@ -46,6 +49,7 @@ const frameLists = new FrameLists(model);
 const panels = new Panels(byId('tabs', HTMLElement), {
 	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
 	tables: (at, draw) => new TablesPanel(at, model, draw),
+	counters: (at, draw) => new CountersPanel(at, model, draw),
 	compare: (at, draw) => new ComparePanel(at, model, draw),
 	spikes: (at, draw) => new SpikesPanel(at, model, draw),
 	sql: (at, draw) => new SqlPanel(at, model, draw),
@@ -56,7 +60,8 @@ const panels = new Panels(byId('tabs', HTMLElement), {
 const VIEWS = [
 	[['sessions', 'session', 'status', 'connection'], () => topBar.draw()],
 	[['sessions', 'connection'], drawWelcome],
-	[['frames', 'strip', 'selection', 'held', 'palette', 'session'], () => strip.draw()],
+	[['frames', 'session', 'settings', 'strip'], () => overlay.follow()],
+	[['frames', 'strip', 'selection', 'held', 'palette', 'session', 'settings'], () => strip.draw()],
 	[['numbers', 'held'], () => strip.showTip()],
 	[['frames', 'held', 'session'], () => framesTable.draw()],
 	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],

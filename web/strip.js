@@ -3,6 +3,7 @@
 // selections; it owns its scale and nothing else.
 
 import { columnOf, columnsOf, scaleFor, stackOf, summary } from './columns.js';
+import { counterText } from './counter_series.js';
 import { fitCanvas, startDrawing } from './dom.js';
 import { duration, milliseconds } from './format.js';
 import { FLAGS_LOSSY, flagBit } from './frames.js';
@@ -21,12 +22,13 @@ const FLAG_EVICTED = flagBit('events_evicted');
 
 export class Strip {
 	/**
-	 * @param {HTMLCanvasElement} canvas @param {Model} model
+	 * @param {HTMLCanvasElement} canvas @param {Model} model @param {import('./overlay.js').Overlay} overlay
 	 * @param {() => void} invalidate
 	 */
-	constructor(canvas, model, invalidate) {
+	constructor(canvas, model, overlay, invalidate) {
 		this.canvas = canvas;
 		this.model = model;
+		this.overlay = overlay;
 		this.scale = 0;
 		/** The scale asked for; 0: by itself. */
 		this.fixed = 0;
@@ -118,6 +120,7 @@ export class Strip {
 			`Frame ${frame}: ${milliseconds(row.wall_ns)}`,
 			`cpu ${duration(row.cpu_ns)}, gpu ${duration(row.gpu_ns)}`,
 			`waits: ${waits.map(([name, ns]) => `${name} ${duration(/** @type {number|null} */ (ns))}`).join(', ')}`,
+			...(this.overlay.values.has(frame) ? [`${this.overlay.name}: ${counterText(this.overlay.values.get(frame), this.overlay.unit)}`] : []),
 			...(row.lost_events ? [`lost events: ${row.lost_events}`] : []),
 			...(row.flags.length ? [row.flags.join(', ').replaceAll('_', ' ')] : []),
 		];
@@ -136,6 +139,7 @@ export class Strip {
 		this.drawRange(plot);
 		this.drawColumns(plot, ring);
 		this.drawGpuLine(plot, ring);
+		this.drawOverlay(plot);
 		this.drawBudgets(plot);
 		this.drawNumbers(plot, height);
 		this.drawSelection(plot);
@@ -220,6 +224,35 @@ export class Strip {
 			open = true;
 		}
 		context.stroke();
+	}
+
+	/** The counter that was laid over the frames, on a scale of its own. @param {Plot} plot */
+	drawOverlay(plot) {
+		const { context } = plot;
+		const { values, name, unit } = this.overlay;
+		const { columns, worst } = this.columns;
+		const shown = Array.from({ length: columns }, (_, at) => values.get(worst[at]) ?? null);
+		const top = Math.max(...shown.map((value) => value ?? -Infinity));
+		if (!name || !Number.isFinite(top))
+			return;
+		context.strokeStyle = palette().select;
+		context.lineWidth = 1.5;
+		context.setLineDash([5, 3]);
+		context.beginPath();
+		shown.forEach((value, at) => {
+			const x = (at + 0.5) * plot.step;
+			const y = plot.base - (top > 0 ? Math.max(0, (value ?? 0) / top) : 0) * (plot.base - plot.top);
+			if (value !== null && at && shown[at - 1] !== null)
+				context.lineTo(x, y);
+			else
+				context.moveTo(x, y);
+		});
+		context.stroke();
+		context.setLineDash([]);
+		context.font = '11px system-ui, sans-serif';
+		context.textBaseline = 'middle';
+		const text = `${name}, at most ${counterText(top, unit)}`;
+		this.label(context, text, plot.width - context.measureText(text).width - 4, plot.top - 8);
 	}
 
 	/** @param {Plot} plot */

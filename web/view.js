@@ -17,6 +17,7 @@
 export const TABS = /** @type {const} */ ([
 	{ name: 'timeline', label: 'Timeline', text: 'The timeline of the selected frame' },
 	{ name: 'tables', label: 'Zones', text: 'Zones added up: tree, by name, single calls, callers' },
+	{ name: 'counters', label: 'Counters', text: 'Counters over time' },
 	{ name: 'compare', label: 'Compare', text: 'Two sides compared' },
 	{ name: 'spikes', label: 'Spikes', text: 'Spikes and crashes that were kept' },
 	{ name: 'sql', label: 'SQL', text: 'Questions in SQL' },

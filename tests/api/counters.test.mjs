@@ -73,6 +73,23 @@ test('one counter over time, of both kinds', async () => {
 	assert.equal(series.values[10].value, detail.counters.find((one) => one.name === own.name).value);
 });
 
+test('all counters over time are what each is alone', async () => {
+	const path = '/api/v1/sessions/{id}/counters';
+	const answer = await world.get('/api/v1/sessions/current/counters?values=yes&last=20');
+	assert.equal(answer.status, 200, answer.text);
+	assert.deepEqual(answerProblems(path, answer), []);
+	const own = all(JSON.parse(answer.text)).filter((one) => one.origin === 'game');
+	assert.ok(own.length > 0);
+	for (const one of own) {
+		assert.equal(one.values.length, 20);
+		const { values } = await world.api(`/sessions/current/counters/${encodeURIComponent(one.name)}?last=3600`);
+		const alone = new Map(values.map(({ frame, value }) => [frame, value]));
+		assert.deepEqual(one.values.map(([frame]) => alone.get(frame)), one.values.map(([, value]) => value));
+	}
+	assert.ok(sampledOf(JSON.parse(answer.text)).every((one) => one.values.at(-1)[1] === one.value));
+	assert.equal((await world.get('/api/v1/sessions/current/counters?values=1')).status, 400);
+});
+
 test('an unknown counter is told with those that there are', async () => {
 	const answer = await world.get('/api/v1/sessions/current/counters/nope');
 	assert.equal(answer.status, 404);
