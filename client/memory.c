@@ -12,6 +12,7 @@
 
 #include "fprof/atomic.h"
 #include "fprof/clock_source.h"
+#include "fprof/make.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,11 +33,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
-
-static uint64_t page_align(uint64_t v)
-{
-	return (v + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
 
 /* splitmix64's mixer */
 static uint64_t mix(uint64_t v)
@@ -68,21 +64,11 @@ static uint64_t memory_id(uint64_t ticks)
 static void layout(struct fprof_memory_header *h, uint32_t slots, uint32_t ring_words)
 {
 	memset(h, 0, sizeof(*h));
-	h->abi_major = FPROF_ABI_MAJOR;
-	h->abi_minor = FPROF_ABI_MINOR;
-	h->header_bytes = sizeof(*h);
 	h->slot_count = slots;
-	h->slot_bytes = sizeof(struct fprof_slot);
-	h->slots_offset = page_align(sizeof(*h));
 	h->marker_capacity = FPROF_MARKERS_DEFAULT;
-	h->marker_bytes = sizeof(struct fprof_marker_entry);
-	h->markers_offset = page_align(h->slots_offset + (uint64_t)slots * h->slot_bytes);
-	h->strings_offset =
-		page_align(h->markers_offset + (uint64_t)h->marker_capacity * h->marker_bytes);
 	h->strings_bytes = FPROF_STRINGS_DEFAULT;
 	h->ring_words = ring_words;
-	h->rings_offset = page_align(h->strings_offset + h->strings_bytes);
-	h->total_bytes = h->rings_offset + (uint64_t)slots * ring_words * sizeof(uint64_t);
+	fprof_memory_lay_out(h);
 }
 
 static uint32_t slots_most(uint32_t ring_words)

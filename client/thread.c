@@ -26,6 +26,8 @@
 #include "known.h"
 #include "memory.h"
 
+#include "fprof/make.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -58,28 +60,6 @@ static uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* ---- the slot as others see it ---- */
-
-static void owner_begin(struct fprof_slot *slot)
-{
-	FPROF_STORE_RELAXED(&slot->seq, slot->seq + 1);
-	FPROF_FENCE_RELEASE();
-}
-
-static void owner_end(struct fprof_slot *slot)
-{
-	FPROF_STORE_RELEASE(&slot->seq, slot->seq + 1);
-}
-
-static void owner_name(struct fprof_slot *slot, const char *name, size_t n, bool named)
-{
-	size_t i;
-
-	FPROF_STORE_RELAXED(&slot->named, (uint64_t)named);
-	for (i = 0; i < sizeof(slot->name); i++)
-		FPROF_STORE_RELAXED(&slot->name[i], (uint8_t)(i < n ? name[i] : 0));
 }
 
 /* ---- claiming a slot ---- */
@@ -167,9 +147,9 @@ static void populate(struct session *s, struct fprof_writer *w)
 		memory_touch(w->ring, warm * bytes);
 		FPROF_STORE_RELEASE(&s->warm, i + (uint32_t)warm);
 	}
-	owner_begin(slot);
+	fprof_slot_own_begin(slot);
 	FPROF_STORE_RELAXED(&slot->populate_ns, monotonic_ns() - begin);
-	owner_end(slot);
+	fprof_slot_own_end(slot);
 	errno = error;
 }
 
@@ -215,18 +195,6 @@ static void writer_init(struct session *s, struct fprof_writer *w, uint32_t i)
 	w->busy = 1;
 }
 
-static size_t thread_words(uint64_t *words, const struct fprof_writer *w, int32_t tid,
-			   uint64_t start, const char *name)
-{
-	size_t n = strlen(name), count = 3 + (n + 7) / 8;
-
-	words[0] = FPROF_EXT_TOP(FPROF_EXT_THREAD, (uint32_t)count);
-	words[1] = (uint32_t)tid | (uint64_t)w->serial << 32;
-	words[2] = start;
-	memcpy(words + 3, name, n);
-	return count;
-}
-
 /* Header block, THREAD word, owner, in this order. */
 static void writer_introduce(struct session *s, struct fprof_writer *w)
 {
@@ -235,27 +203,18 @@ static void writer_introduce(struct session *s, struct fprof_writer *w)
 	int32_t tid = (int32_t)syscall(SYS_gettid);
 	uint64_t start = fprof_clock_read(s->clock);
 	struct fprof_slot *slot = w->slot;
-	size_t count;
+	unsigned count;
 	uint64_t pos = slot->head;
 
 	prctl(PR_GET_NAME, name);
-	count = thread_words(words, w, tid, start, name);
+	count = fprof_thread_words(words, tid, w->serial, start, name);
 	if (pos + count > w->limit) {
 		fprof_writer_next_block(w, start);
 		pos = slot->head;
 	}
 	words[0] |= start & FPROF_TIME_MASK;
-	fprof_writer_put(w, words, (unsigned)count, start);
-	owner_begin(slot);
-	FPROF_STORE_RELAXED(&slot->tid, tid);
-	/* after the tid: slot_reclaim asks after the tid of what is LIVE */
-	FPROF_STORE_RELEASE(&slot->state, (uint32_t)FPROF_SLOT_LIVE);
-	FPROF_STORE_RELAXED(&slot->serial, w->serial);
-	FPROF_STORE_RELAXED(&slot->start_ticks, start);
-	FPROF_STORE_RELAXED(&slot->begin_pos, pos);
-	FPROF_STORE_RELAXED(&slot->populate_ns, UINT64_C(0));
-	owner_name(slot, name, strlen(name), false);
-	owner_end(slot);
+	fprof_writer_put(w, words, count, start);
+	fprof_slot_own(slot, tid, w->serial, start, pos, name);
 }
 
 static void thread_end(void *writer);
@@ -448,9 +407,9 @@ void thread_rename(struct session *s, struct fprof_writer *w, const char *name, 
 	words[1] = n;
 	memcpy(words + 2, name, n);
 	thread_put(s, w, words, count);
-	owner_begin(w->slot);
-	owner_name(w->slot, name, n, true);
-	owner_end(w->slot);
+	fprof_slot_own_begin(w->slot);
+	fprof_slot_name(w->slot, name, n, true);
+	fprof_slot_own_end(w->slot);
 	detail_renamed(s, w);
 }
 
@@ -502,9 +461,9 @@ static void thread_end(void *writer)
 	FPROF_STORE_RELAXED(&fprof_tls.writer, &null_writer);
 	FPROF_FENCE_SIGNAL();
 	streams_disown(s, w);
-	owner_begin(w->slot);
+	fprof_slot_own_begin(w->slot);
 	FPROF_STORE_RELAXED(&w->slot->state, (uint32_t)FPROF_SLOT_DEAD);
-	owner_end(w->slot);
+	fprof_slot_own_end(w->slot);
 	w->mode = WRITER_NONE;
 	w->depth = 0;
 	w->busy = 0;
