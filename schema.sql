@@ -94,7 +94,7 @@ CREATE TABLE memories (
 	session   INTEGER NOT NULL,
 	lane      INTEGER NOT NULL,
 	memory_id INTEGER NOT NULL,
-	origin    INTEGER NOT NULL, -- 1 the game's own code, 2 the preload hook
+	origin    INTEGER NOT NULL, -- 1 the game's own code, 2 the preload hook, 3 the daemon, attached
 	bytes     INTEGER NOT NULL,
 	PRIMARY KEY (session, lane)
 ) STRICT, WITHOUT ROWID;

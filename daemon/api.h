@@ -85,6 +85,9 @@ void api_recording_set(const struct api *api, const struct api_request *q, struc
 void api_clear(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_detail(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_detail_set(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_attachments(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_attach(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_detach(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_take(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_renew(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_consumer_release(const struct api *api, const struct api_request *q, struct api_answer *a);

@@ -158,6 +158,7 @@ void api_json_session(struct json *j, const struct api *api, const struct histor
 	json_object_begin(j);
 	json_member_uint(j, "id", s->row.id);
 	json_member_string(j, "kind", api_kind_name(s->capture_kind));
+	json_member_bool(j, "attached", s->attached);
 	json_member_string(j, "state", api_state_name(u->state));
 	json_identity(j, &s->row);
 	json_versions(j, &s->row);

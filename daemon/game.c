@@ -49,6 +49,7 @@ struct game {
 	unsigned images;
 	int control_fd;
 	bool bye;
+	bool attached;	    /* its session is of a memory that the daemon writes */
 	uint64_t left_over; /* the session that an earlier daemon left of it, 0: none */
 	struct game_memory memories[MEMORIES_MAX];
 	unsigned memory_count;
@@ -61,6 +62,7 @@ struct games {
 	struct drain *drain;
 	bool any_uid;
 	struct games_callbacks callbacks;
+	struct games_attached attached;
 	char *boot_id;
 	struct game *first;
 	VEC(uint64_t) gone; /* sessions left by an earlier daemon whose process is gone */
@@ -84,6 +86,12 @@ int game_control_fd(const struct game *game)
 bool game_is_watched(const struct game *game)
 {
 	return game->peer.pidfd >= 0;
+}
+
+static void tell_attached(const struct games *games, games_attached_fn fn, const struct game *game)
+{
+	if (game->attached && fn)
+		fn(games->attached.userdata, game->session);
 }
 
 static struct game *game_find(const struct games *games, const struct peer *peer)
@@ -156,6 +164,7 @@ static void game_finish(struct games *games, struct game *game, const struct pee
 	char reason[96];
 
 	games->callbacks.gone(games->callbacks.userdata, game);
+	tell_attached(games, games->attached.ended, game);
 	end_reason(game, end, reason, sizeof(reason));
 	if (game->session) {
 		log_info("session %llu ended: %s", (unsigned long long)game->session, reason);
@@ -193,6 +202,7 @@ static void on_ended(void *userdata, int fd, unsigned events)
 	(void)fd;
 	(void)events;
 	games->callbacks.last_words(games->callbacks.userdata, game);
+	tell_attached(games, games->attached.last_words, game);
 	loop_remove(games->loop, game->source);
 	game->source = NULL;
 	if (game_try_finish(games, game, false))
@@ -283,7 +293,7 @@ static int check_user_memory(const struct games *games, uint32_t uid, uint64_t m
 
 /* Is the memory what its hello says, and can this machine read it? */
 static int check_memory(const struct games *games, const struct memory *memory,
-			const struct fprof_msg_hello *hello, const char **ret_why)
+			const struct fprof_msg_hello *hello, bool attached, const char **ret_why)
 {
 	const struct fprof_memory_header *head = &memory->view.head;
 	enum fprof_clock_kind foreign = FPROF_CLOCK_TSC;
@@ -293,6 +303,8 @@ static int check_memory(const struct games *games, const struct memory *memory,
 #endif
 	if (head->memory_id != hello->memory_id || head->image_id != hello->image_id)
 		return refuse(-EPROTO, "the memory is not the one that the hello names", ret_why);
+	if ((head->origin == FPROF_ORIGIN_ATTACHED) != attached)
+		return refuse(-EPROTO, "the memory's origin is not the game", ret_why);
 	if (head->clock_kind == (uint32_t)foreign)
 		return refuse(-EPROTO, "the memory's clock is not of this machine", ret_why);
 	if (head->ring_words > (uint64_t)games->config->ring_kib * 64 * 1024 / sizeof(uint64_t))
@@ -379,13 +391,18 @@ static int session_begin(struct games *games, struct game *game,
 	return drain_session_open(games->drain, row, control, resume);
 }
 
-/* The process runs another program now. */
-static int session_end_by_exec(struct games *games, struct game *game, const char **ret_why)
+/* The process runs another program now, or begins to record itself. */
+static int session_end_by_hello(struct games *games, struct game *game, const char **ret_why)
 {
+	const char *reason = game->attached ? "the game records itself from now on" : "exec";
+
 	if (++game->images > IMAGES_MAX)
 		return refuse(-EBUSY, "the process has replaced its program too often", ret_why);
-	log_info("session %llu ended: exec", (unsigned long long)game->session);
-	drain_session_gone(games->drain, game->session, false, "exec");
+	log_info("session %llu ended: %s", (unsigned long long)game->session, reason);
+	tell_attached(games, games->attached.last_words, game);
+	tell_attached(games, games->attached.ended, game);
+	game->attached = false;
+	drain_session_gone(games->drain, game->session, false, reason);
 	close(game->control_fd);
 	game->control_fd = -1;
 	game->session = 0;
@@ -407,21 +424,21 @@ static bool has_memory(const struct game *game, uint64_t id)
  */
 static int game_take_memory(struct games *games, struct game *game,
 			    const struct fprof_msg_hello *hello, struct memory **memory_pointer,
-			    const char **ret_why)
+			    bool attached, const char **ret_why)
 {
-	bool exec = game->session && game->image_id != hello->image_id;
+	bool other = game->session && game->image_id != hello->image_id;
 	struct memory *memory = *memory_pointer;
 	uint64_t bytes = memory->view.bytes;
-	int r = check_memory(games, memory, hello, ret_why);
+	int r = check_memory(games, memory, hello, attached, ret_why);
 
 	if (r == 0)
 		r = check_user_memory(games, game->peer.uid, bytes, ret_why);
-	if (r == 0 && !exec && game->memory_count == MEMORIES_MAX)
+	if (r == 0 && !other && game->memory_count == MEMORIES_MAX)
 		r = refuse(-EBUSY, "the process has registered too many memories", ret_why);
 	if (r == 0 && !game->session)
 		r = check_shares(games, game->peer.uid, ret_why);
-	if (r == 0 && exec)
-		r = session_end_by_exec(games, game, ret_why);
+	if (r == 0 && other)
+		r = session_end_by_hello(games, game, ret_why);
 	if (r == 0 && !game->session)
 		r = session_begin(games, game, hello, &memory->view.head, ret_why);
 	if (r < 0)
@@ -433,7 +450,7 @@ static int game_take_memory(struct games *games, struct game *game,
 }
 
 static int add_memory(struct games *games, struct game *game, const struct fprof_msg_hello *hello,
-		      int fd, const char **ret_why)
+		      int fd, bool attached, const char **ret_why)
 {
 	struct memory *memory;
 	int r;
@@ -443,13 +460,13 @@ static int add_memory(struct games *games, struct game *game, const struct fprof
 	r = memory_open(fd, (uint64_t)games->config->memory_mib << 20, &memory, ret_why);
 	if (r < 0)
 		return r;
-	r = game_take_memory(games, game, hello, &memory, ret_why);
+	r = game_take_memory(games, game, hello, &memory, attached, ret_why);
 	memory_free(memory);
 	return r;
 }
 
-int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
-		int memory_fd, struct game **ret_game, const char **ret_why)
+static int say_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
+		     int memory_fd, bool attached, struct game **ret_game, const char **ret_why)
 {
 	struct game *game = game_find(games, peer);
 	bool is_new = !game;
@@ -464,7 +481,7 @@ int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_h
 		return r;
 	if (!game->session || game->image_id != hello->image_id ||
 	    !has_memory(game, hello->memory_id))
-		r = add_memory(games, game, hello, memory_fd, ret_why);
+		r = add_memory(games, game, hello, memory_fd, attached, ret_why);
 	if (r < 0) {
 		if (is_new)
 			game_free(games, game);
@@ -474,7 +491,62 @@ int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_h
 	return 0;
 }
 
-/* A session that an earlier daemon left live: watch its process if that still exists. */
+int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
+		int memory_fd, struct game **ret_game, const char **ret_why)
+{
+	return say_hello(games, peer, hello, memory_fd, false, ret_game, ret_why);
+}
+
+uint64_t games_session_of(const struct games *games, const struct peer *peer)
+{
+	const struct game *game = game_find(games, peer);
+
+	if (!game)
+		return 0;
+	return game->session ? game->session : game->left_over;
+}
+
+/* Nobody will say goodbye for it: how it ends is in order, unless it is killed. */
+int games_attach(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
+		 int memory_fd, uint64_t *ret_session, const char **ret_why)
+{
+	struct game *game;
+	int r;
+
+	*ret_session = games_session_of(games, peer);
+	if (*ret_session)
+		return refuse(-EEXIST, "the process is recorded already", ret_why);
+	r = say_hello(games, peer, hello, memory_fd, true, &game, ret_why);
+	if (r < 0)
+		return r;
+	game->attached = true;
+	game_bye(games, game);
+	*ret_session = game->session;
+	return 0;
+}
+
+void games_detach(struct games *games, uint64_t session, const char *reason)
+{
+	struct game *game;
+
+	for (game = games->first; game; game = game->next)
+		if (game->attached && game->session == session)
+			break;
+	if (!game)
+		return;
+	log_info("session %llu ended: %s", (unsigned long long)session, reason);
+	games->callbacks.gone(games->callbacks.userdata, game);
+	drain_session_gone(games->drain, session, false, reason);
+	game_free(games, game);
+}
+
+void games_set_attached(struct games *games, const struct games_attached *attached)
+{
+	games->attached = *attached;
+}
+
+/* A session that an earlier daemon left live: watch its process if that still exists. Those of
+ * attached games end with the daemon. */
 static void take_on(struct games *games, const struct history_session *session)
 {
 	struct peer peer;
@@ -482,6 +554,11 @@ static void take_on(struct games *games, const struct history_session *session)
 
 	if (session->update.state != SESSION_LIVE)
 		return;
+	if (session->attached) {
+		store_end_stale(games->store, session->row.id, SESSION_ENDED,
+				"detached, since fprofd was ended;");
+		return;
+	}
 	if (!session->row.boot_id || strcmp(session->row.boot_id, games->boot_id) != 0 ||
 	    peer_open(session->row.pid, session->row.process_start, &peer) < 0) {
 		if (VEC_PUSH(&games->gone, session->row.id) < 0)

@@ -23,9 +23,19 @@ typedef void (*games_last_words_fn)(void *userdata, struct game *game);
 /* Called when a game is about to be freed: forget it. */
 typedef void (*games_gone_fn)(void *userdata, struct game *game);
 
+/* An attached game's session has ended, or its game's process has: read what is known of it. */
+typedef void (*games_attached_fn)(void *userdata, uint64_t session);
+
 struct games_callbacks {
 	games_last_words_fn last_words;
 	games_gone_fn gone;
+	void *userdata;
+};
+
+/* What becomes of sessions that games_attach began. */
+struct games_attached {
+	games_attached_fn last_words; /* the process has ended; the session is about to */
+	games_attached_fn ended;      /* the session has ended, unless by games_detach */
 	void *userdata;
 };
 
@@ -51,6 +61,18 @@ void games_set_config(struct games *games, const struct config *config);
  */
 int games_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
 		int memory_fd, struct game **ret_game, const char **ret_why);
+/*
+ * The same for a memory that the daemon writes itself, for a process that is not recorded: its
+ * session is *ret_session. -EEXIST: it is recorded, as *ret_session.
+ */
+int games_attach(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
+		 int memory_fd, uint64_t *ret_session, const char **ret_why);
+/* Ends such a session; unknown ones are fine. reason: copied. */
+void games_detach(struct games *games, uint64_t session, const char *reason);
+/* Who is told of them; before the first. */
+void games_set_attached(struct games *games, const struct games_attached *attached);
+/* The session of a process that is recorded, 0: it is not. */
+uint64_t games_session_of(const struct games *games, const struct peer *peer);
 int32_t game_pid(const struct game *game);
 uint64_t game_session(const struct game *game);
 int game_control_fd(const struct game *game);

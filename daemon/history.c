@@ -23,7 +23,8 @@
 	"(SELECT min(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
 	"(SELECT max(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
 	"(SELECT events_from FROM streams WHERE session = s.id AND stream = 0), "   \
-	"(SELECT value FROM meta WHERE key = 'capture.kind') "                      \
+	"(SELECT value FROM meta WHERE key = 'capture.kind'), "                     \
+	"(SELECT count(*) FROM memories WHERE session = s.id AND origin = 3) "      \
 	"FROM " ROWS_SESSION_FROM " WHERE (?1 = 4294967295 OR s.uid = ?1) "
 
 #define CHUNK_SELECT "SELECT t0, t1, events, depth_in, data FROM chunks "
@@ -325,7 +326,8 @@ static int read_session(struct history *h, sqlite3_stmt *stmt, struct history_se
 	ret->first_frame = row_uint(&row);
 	ret->last_frame = row_uint(&row);
 	events_from = row_uint(&row);
-	ret->capture_kind = h->file ? (int)row_int(&row) : -1;
+	ret->capture_kind = (int)(h->file ? row_int(&row) : row_int_or(&row, -1));
+	ret->attached = row_int(&row) > 0;
 	events_from = MAX(events_from, ret->first_frame);
 	if (ret->last_frame > 0 && ret->last_frame >= events_from) {
 		ret->first_retained = events_from;

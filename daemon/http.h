@@ -6,6 +6,7 @@
 #ifndef FPROF_DAEMON_HTTP_H
 #define FPROF_DAEMON_HTTP_H
 
+#include "attach.h"
 #include "batch.h"
 #include "captures.h"
 #include "config.h"
@@ -28,6 +29,7 @@ struct http_context {
 	struct drain *drain;
 	struct sampler *sampler;
 	struct sched_trace *sched_trace;
+	struct attach *attach;
 	struct status *status;
 	const char *loop_kind, *loop_reason;
 };

@@ -542,6 +542,11 @@ void listen_free(struct listen *l)
 	free(l);
 }
 
+struct games *listen_games(struct listen *listen)
+{
+	return listen->games;
+}
+
 void listen_set_config(struct listen *l, const struct config *config)
 {
 	games_set_config(l->games, config);

@@ -13,6 +13,7 @@
 #include "status.h"
 #include "store.h"
 
+struct games;
 struct listen;
 
 /* fd: a listening socket from socket activation, or -1 to make one at config->socket_path (a
@@ -23,5 +24,7 @@ void listen_free(struct listen *listen);
 /* Takes max_sessions, memory_mib and ring_kib of a reloaded configuration, which must outlive
  * listen. */
 void listen_set_config(struct listen *listen, const struct config *config);
+/* The processes that are recorded, also those that never connected. As long as listen lives. */
+struct games *listen_games(struct listen *listen);
 
 #endif

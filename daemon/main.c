@@ -9,6 +9,7 @@
  *
  * Exit status: 0 ended in order, 1 failed, 2 bad option, 77 not permitted, 78 bad configuration.
  */
+#include "attach.h"
 #include "config.h"
 #include "directories.h"
 #include "drain.h"
@@ -48,7 +49,9 @@ struct app {
 	struct drain *drain;
 	struct sampler *sampler;
 	struct sched_trace *sched_trace;
+	struct loop_calls *calls;
 	struct listen *listen;
+	struct attach *attach;
 	pthread_mutex_t http_lock; /* the store thread reads http */
 	struct http *http;
 	pthread_mutex_t spikes_lock; /* the store thread reads spikes */
@@ -305,6 +308,7 @@ static int start_http(struct app *app)
 		.drain = app->drain,
 		.sampler = app->sampler,
 		.sched_trace = app->sched_trace,
+		.attach = app->attach,
 		.status = app->status,
 	};
 	struct http *http;
@@ -366,6 +370,10 @@ static int start(struct app *app)
 		drain_set_watchers(app->drain, app->sampler, app->sched_trace);
 	if (r == 0)
 		r = start_socket(app);
+	if (r == 0)
+		r = loop_calls_new(app->loop, &app->calls);
+	if (r == 0)
+		r = attach_new(app->drain, app->listen, app->calls, app->status, &app->attach);
 	return r < 0 ? r : start_http(app);
 }
 
@@ -387,6 +395,8 @@ static void stop(struct app *app)
 {
 	struct http *http = app->http;
 
+	loop_calls_stop(app->calls);
+	attach_stop(app->attach);
 	listen_free(app->listen);
 	drain_stop(app->drain);
 	set_http(app, NULL);
@@ -394,6 +404,8 @@ static void stop(struct app *app)
 	sampler_free(app->sampler);
 	sched_trace_free(app->sched_trace);
 	stop_spikes(app);
+	attach_free(app->attach);
+	loop_calls_free(app->calls);
 	drain_free(app->drain);
 	trigger_book_free(app->triggers);
 	captures_free(app->captures);

@@ -5,7 +5,6 @@
  */
 #include "probe_client.h"
 
-#include "probe/protocol.h"
 #include "procfs.h"
 #include "util.h"
 
@@ -133,7 +132,7 @@ static void take_fds(struct msghdr *message, int fds[2])
 static int ask(struct probe_client *client, uint16_t op, int32_t pid, struct probe_answer *ret,
 	       int fds[2])
 {
-	const struct probe_request q = {PROBE_MAGIC, PROBE_VERSION, op, pid, 0};
+	const struct probe_request q = {PROBE_MAGIC, PROBE_VERSION, op, pid, client->source};
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(8 * sizeof(int))];
@@ -195,6 +194,7 @@ static int ask_plain(struct probe_client *client, uint16_t op, int32_t pid)
 	int fds[2] = {-1, -1};
 	int r = ask(client, op, pid, &answer, fds);
 
+	client->found = answer.found;
 	if (r < 0)
 		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
 	return r;

@@ -6,6 +6,7 @@
 #ifndef FPROF_DAEMON_PROBE_CLIENT_H
 #define FPROF_DAEMON_PROBE_CLIENT_H
 
+#include "probe/protocol.h"
 #include "probe_ring.h"
 
 #include <stdbool.h>
@@ -17,6 +18,8 @@
 struct probe_client {
 	int fd;			    /* -1: none */
 	pid_t pid;		    /* of a helper that we started, 0: none */
+	enum probe_source source;   /* what it is opened for; before that */
+	uint32_t found;		    /* by the last add: see struct probe_answer */
 	char reason[160], fix[160]; /* why not, after a failure */
 };
 void probe_client_init(struct probe_client *client);

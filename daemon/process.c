@@ -69,6 +69,28 @@ int process_uid(int32_t pid, uint32_t *ret_uid)
 	return 0;
 }
 
+/* The last of "1234	7": that of the innermost namespace. */
+static int32_t innermost(const char *ns_pids)
+{
+	const char *last = strrchr(ns_pids, '\t');
+
+	return atoi(last ? last + 1 : ns_pids);
+}
+
+int process_thread(int32_t pid, int32_t tid, struct process_thread *ret_thread)
+{
+	char text[4096], ids[128];
+	long n = procfs_read(text, sizeof(text), "/proc/%d/task/%d/status", pid, tid);
+
+	if (n < 0)
+		return (int)n;
+	if (procfs_field(text, "Name", ret_thread->name, sizeof(ret_thread->name)) < 0)
+		return -ENOENT;
+	ret_thread->ns_tid =
+		procfs_field(text, "NSpid", ids, sizeof(ids)) == 0 ? innermost(ids) : tid;
+	return 0;
+}
+
 char *process_boot_id(void)
 {
 	char id[64];
@@ -173,7 +195,7 @@ static void put_text(struct json *j, const char *key, const char *text)
 static void put_status(int32_t pid, struct process_facts *facts, struct json *j,
 		       struct json *missing)
 {
-	char text[8192], value[1024], *last;
+	char text[8192], value[1024];
 	long n = procfs_read(text, sizeof(text), "/proc/%d/status", pid);
 
 	facts->ns_pid = pid;
@@ -183,10 +205,8 @@ static void put_status(int32_t pid, struct process_facts *facts, struct json *j,
 	}
 	if (procfs_field(text, "Cpus_allowed_list", value, sizeof(value)) == 0)
 		put_text(j, "affinity", value);
-	if (procfs_field(text, "NSpid", value, sizeof(value)) == 0) {
-		last = strrchr(value, '\t');
-		facts->ns_pid = atoi(last ? last + 1 : value);
-	}
+	if (procfs_field(text, "NSpid", value, sizeof(value)) == 0)
+		facts->ns_pid = innermost(value);
 }
 
 static void put_machine(struct json *j)

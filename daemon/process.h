@@ -17,6 +17,14 @@ int process_stat(int32_t pid, struct process_stat *ret_stat);
 /* The owner of /proc/PID: the effective uid. 0 or -errno. */
 int process_uid(int32_t pid, uint32_t *ret_uid);
 
+/* A thread of it. */
+struct process_thread {
+	int32_t ns_tid; /* in the innermost namespace of the process */
+	char name[64];
+};
+/* 0; -ENOENT, -ESRCH: there is none. */
+int process_thread(int32_t pid, int32_t tid, struct process_thread *ret_thread);
+
 struct process_facts {
 	int32_t ns_pid; /* in the innermost namespace of the process */
 	char *exe;	/* path; NULL when we may not know it */

@@ -50,7 +50,8 @@ enum fprof_clock_kind {
 /* Who made a memory, and who made a frame mark. */
 enum fprof_origin {
 	FPROF_ORIGIN_GAME = 1, /* libfprof called by the game's own code */
-	FPROF_ORIGIN_HOOK = 2, /* libfprof-preload */
+	FPROF_ORIGIN_HOOK = 2, /* libfprof-preload; and, of a mark, what an attached daemon saw */
+	FPROF_ORIGIN_ATTACHED = 3, /* of a memory: the daemon, for a game that it is attached to */
 };
 
 /* What a process could not record, counted where it happened. Index into header.refused[]. */

@@ -71,7 +71,7 @@ static const char *check_counts(const struct fprof_memory_header *h)
 		return "the size of a ring is out of range or no power of two";
 	if (h->clock_kind < FPROF_CLOCK_TSC || h->clock_kind > FPROF_CLOCK_MONOTONIC)
 		return "the clock is of an unknown kind";
-	if (h->origin != FPROF_ORIGIN_GAME && h->origin != FPROF_ORIGIN_HOOK)
+	if (h->origin < FPROF_ORIGIN_GAME || h->origin > FPROF_ORIGIN_ATTACHED)
 		return "the origin is unknown";
 	return NULL;
 }

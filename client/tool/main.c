@@ -20,6 +20,8 @@ struct tool_command {
 
 static const struct tool_command commands[] = {
 	{"run", tool_run, true},
+	{"attach", tool_attach, false},
+	{"detach", tool_detach, false},
 	{"status", tool_status, false},
 	{"sessions", tool_sessions, false},
 	{"frames", tool_frames, false},
@@ -53,6 +55,8 @@ static const char help_text[] =
 	"  fprof run [--name N] [--alloc] [--] COMMAND...  run a game under the recording hook\n"
 	"  fprof run --frames N [--skip M] --export FILE [--] COMMAND...\n"
 	"                                         measure N frames of it, end it, write a report\n"
+	"  fprof attach [PID | --name PATTERN]    record a game that runs already; list those\n"
+	"  fprof detach SESSION                   leave it alone again\n"
 	"  fprof status                           what the daemon does, and what it cannot\n"
 	"  fprof sessions                         games that were recorded\n"
 	"  fprof frames [SESSION] [--last N] [--stream NAME] [--over MS] [--sort wall|cpu|gpu]\n"

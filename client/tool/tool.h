@@ -28,6 +28,8 @@ struct tool_options {
 typedef int (*tool_command_fn)(const struct tool_options *options, int argc, char **argv);
 
 int tool_run(const struct tool_options *options, int argc, char **argv);
+int tool_attach(const struct tool_options *options, int argc, char **argv);
+int tool_detach(const struct tool_options *options, int argc, char **argv);
 int tool_status(const struct tool_options *options, int argc, char **argv);
 int tool_sessions(const struct tool_options *options, int argc, char **argv);
 int tool_frames(const struct tool_options *options, int argc, char **argv);

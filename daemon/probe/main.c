@@ -236,15 +236,17 @@ static int activated(void)
 
 static const char usage[] =
 	"Usage: fprof-probe --socket PATH | --fd N\n"
-	"Let fprofd see when the threads of recorded games run, wait, and who wakes them.\n\n"
+	"Let fprofd see when the threads of recorded games run, wait, and who wakes them, and when\n"
+	"games that it attaches to show a frame.\n\n"
 	"  --socket PATH  listen at PATH (/run/fprof-probe/probe.sock is where fprofd looks)\n"
 	"  --trust USER   may name every user's processes: the system-wide fprofd's user\n"
 	"  --fd N         serve the connected socket N, then exit\n"
 	"  --version      print the version and exit\n"
 	"  --help         print this and exit\n\n"
 	"Needs CAP_BPF (to load programs and maps) and CAP_PERFMON (to attach them to tracepoints\n"
-	"and to read kernel memory in them). Exit status: 0 ended in order, 1 failed, 2 bad "
-	"option.\n";
+	"and into processes, and to read kernel memory in them); to attach to other users' games\n"
+	"CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (to see and read the files that they map).\n"
+	"Exit status: 0 ended in order, 1 failed, 2 bad option.\n";
 
 int main(int argc, char **argv)
 {

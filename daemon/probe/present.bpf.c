@@ -4,11 +4,11 @@
  * present may call another (SDL_RenderPresent calls glXSwapBuffers): of nested calls the outermost
  * is told, so that one present is one frame.
  *
- * A thread's outermost call is remembered by its stack pointer. A call from further in is part of
- * it. One from further out, or by the same function from the same place, means that it was left by
- * longjmp. A function that another one jumps to begins at that one's stack pointer: it is part of
- * it. A return that puts the stack pointer back to where the outermost call began, or beyond, ends
- * that.
+ * A thread's outermost call is remembered by its function and its stack pointer. A call from
+ * further in is part of it. One from further out, or of the same function from the same place,
+ * means that it was left by longjmp. A function that another one jumps to begins at that one's
+ * stack pointer: it is part of it, too. The outermost call has ended when its own function returns
+ * with the stack as it was before.
  *
  * Which processes the probes are in is the kernel's business; only exec is filtered here.
  */
@@ -21,6 +21,13 @@
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+
+/* What a return takes off the stack. */
+#if defined(__TARGET_ARCH_x86)
+#define RETURN_BYTES 8
+#else
+#define RETURN_BYTES 0
+#endif
 
 struct task_struct {
 	int pid, tgid;
@@ -104,11 +111,10 @@ int fprof_presented(struct pt_regs *ctx)
 {
 	__u64 who = bpf_get_current_pid_tgid();
 	struct call *call = bpf_map_lookup_elem(&calls, &who);
-	__u64 function;
+	__u64 function = bpf_get_attach_cookie(ctx);
 
-	if (!call || PT_REGS_SP(ctx) < call->sp)
+	if (!call || call->function != function || PT_REGS_SP(ctx) < call->sp + RETURN_BYTES)
 		return 0;
-	function = call->function;
 	bpf_map_delete_elem(&calls, &who);
 	put(who, PROBE_PRESENT_OUT, function, PT_REGS_RC(ctx));
 	return 0;

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Games that run already, watched from outside: their frames are what they present, and afterwards they are as before.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, openSync, closeSync, readFileSync, readSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { answerProblems } from './schema.mjs';
+import { DOOM, ROOT, WAD, World, cannotSwitchUser, until } from './world.mjs';
+
+const world = new World();
+const source = (name) => path.join(ROOT, 'tests', name);
+const program = (name) => path.join(world.dir, name);
+let off = false;
+
+before(async () => {
+	const cc = (...args) => execFileSync(process.env.CC ?? 'cc', ['-D_GNU_SOURCE', '-O1', ...args]);
+	cc('-shared', '-fPIC', '-o', program('libfake.so'), source('preload/fake_sdl.c'), source('preload/fake_gl.c'));
+	cc('-o', program('attached'), source('api/attached.c'), `-L${world.dir}`, '-lfake', `-Wl,-rpath,${world.dir}`, '-lpthread');
+	cc('-shared', '-fPIC', '-o', program('presents.so'), source('api/presents.c'), '-ldl');
+	await world.startDaemon();
+	const game = await play();
+	const { status, body } = await attach({ pid: game.pid });
+	if (status === 503)
+		off = `games cannot be attached to here: ${body.detail}`;
+	game.kill('SIGKILL');
+	await game.done;
+	await until('nothing is attached', async () => (await world.api('/attachments')).attachments.length === 0);
+	await until('the scheduler\'s helper is all that is left', () => off || helpers().length === 1);
+});
+after(() => world.close());
+
+/** A test that is skipped where the kernel does not let us. */
+function attaching(name, run, options = {}) {
+	test(name, options, (t) => (off ? t.skip(off) : run(t)));
+}
+
+/** The game that does what it is told, once it has begun. */
+async function play() {
+	const game = world.spawn(program('attached'), [], { stdio: ['pipe', 'pipe', 'pipe'] });
+	let done = 0;
+	await until('the game is ready', () => game.text.includes('ready'));
+	game.do = async (order) => {
+		game.stdin.write(`${order}\n`);
+		done += 1;
+		await until(`the game has done ${order}`, () => game.text.split('done\n').length > done);
+	};
+	return game;
+}
+
+async function send(method, what, body, options = {}) {
+	const answer = await world.request(method, `/api/v1/attachments${what}`, { body: body && JSON.stringify(body),
+		headers: body ? { 'content-type': 'application/json' } : {}, ...options });
+	return { status: answer.status, body: JSON.parse(answer.text), answer };
+}
+
+const attach = (body, options) => send('POST', '', body, options);
+const detach = (session) => send('DELETE', `/${session}`);
+
+/** Attaches to a game, which must be possible: its session's number. */
+async function attached(game) {
+	const { status, body, answer } = await attach({ pid: game.pid });
+	assert.equal(status, 201, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/attachments', answer, 'post'), []);
+	assert.deepEqual(body.refused, []);
+	return body.attachments[0].session;
+}
+
+/** The session, once it has so many frames and is live no more. */
+async function ended(session) {
+	return until(`session ${session} has ended`, async () => {
+		const one = await world.api(`/sessions/${session}`);
+		return one.state !== 'live' && one;
+	});
+}
+
+const maps = (pid) => readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n').filter((line) => !line.endsWith('[uprobes]'));
+
+/** Is the code of a library in a process as its file has it? */
+function isAsOnDisk(pid, library) {
+	const memory = openSync(`/proc/${pid}/mem`);
+	const file = readFileSync(library);
+	const lines = maps(pid).filter((line) => line.endsWith(library) && line.includes('r-xp'));
+	let same = lines.length > 0;
+	for (const line of lines) {
+		const [, from, to, , offset] = /^([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+)/.exec(line);
+		const bytes = Buffer.alloc(Number(`0x${to}`) - Number(`0x${from}`));
+		readSync(memory, bytes, 0, bytes.length, BigInt(`0x${from}`));
+		const there = file.subarray(Number(`0x${offset}`), Number(`0x${offset}`) + bytes.length);
+		same = same && bytes.subarray(0, there.length).equals(there);
+	}
+	closeSync(memory);
+	return same;
+}
+
+/** Processes of the helper below our daemon: the scheduler's, and another while something is attached. */
+const helpers = () => readdirSync('/proc').filter((one) => /^\d+$/.test(one)).filter((pid) => {
+	try {
+		const [, name, , parent] = /^\d+ \((.*)\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+		return name === 'fprof-probe' && Number(parent) === world.daemon.pid;
+	} catch {
+		return false;
+	}
+});
+
+for (const [what, order, zone] of [['that call each other are one frame each', 'render', 'SDL_RenderPresent'],
+	['are frames', 'swap', 'glXSwapBuffers'], ['of the program\'s own are frames', 'inside', 'eglSwapBuffers'],
+	['that are left by longjmp are followed by others', 'left', 'eglSwapBuffers']])
+	attaching(`presents ${what}`, async () => {
+		const game = await play();
+		await game.do('render 3'); // before us
+		const id = await attached(game);
+		await game.do(`${order} 50`);
+		if (order === 'left')
+			await game.do('inside 1');
+		await game.do('failed 5');
+		await game.do('render 1');
+		await detach(id);
+		const session = await ended(id);
+		assert.equal(session.attached, true);
+		assert.equal(session.end_reason, 'detached');
+		assert.equal(session.frames_total, order === 'left' ? 2 : 51);
+		assert.equal(session.lost_events, 0);
+		assert.equal(session.ledger.discarded, 0);
+		const { zones } = await world.api(`/sessions/${id}/zones?view=flat&from=1&to=${session.frames_total}&frames=all`);
+		const row = zones.find((one) => one.name === zone);
+		assert.equal(row?.calls, order === 'swap' || order === 'inside' ? 50 : 51, JSON.stringify(zones));
+		await game.do('render 1'); // it goes on
+		game.kill();
+	});
+
+attaching('threads have their names, and the frames are those of the first that presents', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('render 10');
+	await game.do('thread painter 5');
+	await game.do('render 10');
+	await detach(id);
+	const session = await ended(id);
+	assert.equal(session.frames_total, 20);
+	assert.equal(session.losses.repaired.foreign_mark, 5);
+	const { threads } = await world.api(`/sessions/${id}/threads`);
+	assert.deepEqual(threads.map((one) => one.name), ['attached', 'painter']);
+	assert.deepEqual(threads[0].tid, game.pid);
+	game.kill();
+});
+
+attaching('where nobody else presents the frames are those of the next thread', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('thread first 5');
+	await until('the thread is seen to have ended', async () => (await world.api(`/sessions/${id}/threads`)).threads
+		.some((one) => one.name === 'first' && one.end_ns !== null));
+	await game.do('render 5');
+	await detach(id);
+	assert.equal((await ended(id)).frames_total, 10);
+	game.kill();
+});
+
+attaching('a game that is killed has its last frames, and its session ends', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('render 20');
+	game.kill('SIGKILL');
+	const session = await ended(id);
+	assert.equal(session.frames_total, 20);
+	assert.equal(session.state, 'crashed');
+	assert.match(session.end_reason, /^killed by signal 9/);
+	await until('nothing is attached', async () => (await world.api('/attachments')).attachments.length === 0);
+	await until('the helper has ended', () => helpers().length === 1);
+});
+
+attaching('a game that ends in order has not crashed', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('render 2');
+	game.stdin.end();
+	const session = await ended(id);
+	assert.deepEqual([session.state, session.end_reason, session.frames_total], ['ended', 'exit', 2]);
+});
+
+attaching('another program in the same process is another game', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('render 2');
+	game.stdin.write('exec\n');
+	const session = await ended(id);
+	assert.deepEqual([session.end_reason, session.frames_total], ['exec', 2]);
+	const next = await attached(game);
+	await game.do('render 3');
+	await detach(next);
+	assert.equal((await ended(next)).frames_total, 3);
+	game.kill();
+});
+
+attaching('what is ordered takes effect at the next frame', async () => {
+	const game = await play();
+	const id = await attached(game);
+	const order = async (state) => {
+		await world.request('PUT', `/api/v1/sessions/${id}/recording`, { body: JSON.stringify({ state }), headers: { 'content-type': 'application/json' } });
+		return until(`it is ${state}`, async () => {
+			await game.do('render 1');
+			return (await world.api(`/sessions/${id}/recording`)).in_force === state;
+		});
+	};
+	await game.do('render 10');
+	await order('stopped');
+	const before = (await world.api(`/sessions/${id}`)).frames_total;
+	await game.do('render 10');
+	await order('recording');
+	await game.do('render 10');
+	await detach(id);
+	const session = await ended(id);
+	const { frames } = await world.api(`/sessions/${id}/frames?last=600`);
+	const paused = frames.filter((one) => one.flags.includes('paused'));
+	assert.equal(paused.length, 1);
+	assert.ok(session.frames_total > before + 20, `${before} ${session.frames_total}`);
+	assert.ok(frames.length <= session.frames_total - 9, 'what was stopped has no rows');
+	game.kill();
+});
+
+attaching('detached, a game is as it was before', async () => {
+	const game = await play();
+	await game.do('render 1');
+	const library = program('libfake.so');
+	const before = maps(game.pid);
+	assert.ok(isAsOnDisk(game.pid, library));
+	const id = await attached(game);
+	await game.do('render 10');
+	assert.ok(!isAsOnDisk(game.pid, library), 'the probes are in the code');
+	assert.equal(helpers().length, 2);
+	await detach(id);
+	await ended(id);
+	assert.ok(isAsOnDisk(game.pid, library));
+	assert.ok(isAsOnDisk(game.pid, program('attached')));
+	assert.deepEqual(maps(game.pid), before);
+	await until('the helper has ended', () => helpers().length === 1);
+	await game.do('render 1');
+	game.kill();
+});
+
+attaching('a game is recorded once', async () => {
+	const game = await play();
+	const id = await attached(game);
+	const { status, body, answer } = await attach({ pid: game.pid });
+	assert.deepEqual([status, body.type], [409, '/problems/already-recorded']);
+	assert.match(body.detail, new RegExp(`session ${id}$`));
+	assert.deepEqual(answerProblems('/api/v1/attachments', answer, 'post'), []);
+	const list = await world.get('/api/v1/attachments');
+	assert.deepEqual(answerProblems('/api/v1/attachments', list), []);
+	assert.deepEqual(JSON.parse(list.text).attachments.map((one) => [one.session, one.pid]), [[id, game.pid]]);
+	const gone = await detach(id);
+	assert.deepEqual(answerProblems('/api/v1/attachments/{id}', gone.answer, 'delete'), []);
+	assert.equal((await detach(id)).status, 404);
+	game.kill();
+});
+
+attaching('games are found by their name', async () => {
+	const games = [await play(), await play()];
+	const { status, body } = await attach({ name: 'attach?d' });
+	assert.equal(status, 201);
+	assert.deepEqual(body.attachments.map((one) => one.pid).sort(), games.map((one) => one.pid).sort());
+	for (const game of games) {
+		await game.do('render 4');
+		game.kill('SIGKILL');
+	}
+	for (const one of body.attachments)
+		assert.equal((await ended(one.session)).frames_total, 4);
+	assert.equal((await attach({ name: 'no such game' })).status, 404);
+});
+
+attaching('a process without present functions is told what was looked for', async () => {
+	const other = world.spawn('sleep', ['60']);
+	const { status, body } = await attach({ pid: other.pid });
+	assert.deepEqual([status, body.type], [422, '/problems/no-present-function']);
+	assert.match(body.detail, /SDL_GL_SwapWindow, .*vkQueuePresentKHR/);
+	assert.equal((await world.api('/status')).sources.find((one) => one.name === 'attach').state, 'off');
+	other.kill();
+});
+
+attaching('a game in a pid namespace goes by both its numbers', async (t) => {
+	const shell = world.spawn('unshare', ['--pid', '--fork', '--kill-child', 'sh', '-c', `tail -f /dev/null | ${program('attached')} & read end`], { stdio: ['pipe', 'pipe', 'pipe'] });
+	const inner = await until('the game runs', () => readdirSync('/proc').filter((one) => /^\d+$/.test(one)).find((pid) => {
+		try {
+			return readFileSync(`/proc/${pid}/comm`, 'utf8') === 'attached\n' && /NSpid:\t\d+\t\d+\n/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+		} catch {
+			return false;
+		}
+	}) || (shell.exitCode !== null && 'none'));
+	await until('it is ready', () => inner === 'none' || shell.text.includes('ready'));
+	if (inner === 'none')
+		return t.skip(`no pid namespace can be made here: ${shell.text}`);
+	const own = Number(/NSpid:\t\d+\t(\d+)\n/.exec(readFileSync(`/proc/${inner}/status`, 'utf8'))[1]);
+	for (const pid of [Number(inner), own]) {
+		const { status, body, answer } = await attach({ pid });
+		assert.equal(status, 201, answer.text);
+		assert.equal(body.attachments[0].pid, Number(inner));
+		await detach(body.attachments[0].session);
+		const session = await ended(body.attachments[0].session);
+		assert.deepEqual([session.pid, session.ns_pid], [Number(inner), own]);
+		const { threads } = await world.api(`/sessions/${session.id}/threads`);
+		assert.deepEqual(threads.map((one) => one.tid), [own]);
+	}
+	shell.kill();
+	return undefined;
+});
+
+test('nobody attaches to another user\'s game', { skip: cannotSwitchUser }, async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await play();
+	const ask = async (...args) => {
+		const curl = world.spawn('curl', ['-s', '-m', '20', '-w', '\n%{http_code}', ...args], { uid: 65534, gid: 65534 });
+		const { text } = await curl.done;
+		return { status: Number(text.split('\n').pop()), text };
+	};
+	const url = `http://127.0.0.1:${world.port}/api/v1/attachments`;
+	const refused = await ask('-d', JSON.stringify({ pid: game.pid }), '-H', 'content-type: application/json', url);
+	assert.equal(refused.status, 403, refused.text);
+	assert.match(refused.text, /not-yours/);
+	assert.equal((await ask('-d', '{"name":"attached"}', '-H', 'content-type: application/json', url)).status, 404);
+	const id = await attached(game);
+	assert.match((await ask(url)).text, /"attachments":\[\]/);
+	assert.equal((await ask('-X', 'DELETE', `${url}/${id}`)).status, 404);
+	assert.equal((await world.api('/attachments')).attachments.length, 1);
+	await detach(id);
+	game.kill();
+	return undefined;
+});
+
+test('a body that names no process is refused', async () => {
+	for (const [body, parameter] of [[{}, 'pid'], [{ pid: 0 }, 'pid'], [{ pid: '1' }, 'pid'], [{ pid: 2 ** 40 }, 'pid'], [{ name: '' }, 'name'],
+		[{ name: 'a', pid: 1 }, 'name'], [{ name: 1 }, 'name'], [{ name: 'x'.repeat(300) }, 'name']]) {
+		const { status, body: problem, answer } = await attach(body);
+		assert.deepEqual([status, problem.type, problem.parameter], [400, '/problems/bad-parameter', parameter], answer.text);
+		assert.deepEqual(answerProblems('/api/v1/attachments', answer, 'post'), []);
+	}
+	assert.equal((await attach({ pid: 4194304 })).status, 404);
+	assert.equal((await detach('x')).status, 400);
+});
+
+attaching('doom, attached while it runs, has the frames that it draws', async (t) => {
+	if (!existsSync(DOOM) || !existsSync(WAD))
+		return t.skip('chocolate-doom and freedoom are not installed');
+	const counted = program('presents');
+	const drawn = () => Number(readFileSync(counted).readBigUInt64LE());
+	const game = world.spawn(DOOM, ['-iwad', WAD, '-playdemo', 'demo1', '-nosound', '-nogui'], { env: { SDL_VIDEODRIVER: 'dummy',
+		SDL_AUDIODRIVER: 'dummy', HOME: world.dir, LD_PRELOAD: program('presents.so'), PRESENTS_LIVE: counted } });
+	await until('Doom draws', () => existsSync(counted) && drawn() > 20);
+	const started = drawn();
+	const id = await attached(game);
+	const attachedAt = drawn();
+	await world.live(game.pid, 50);
+	const before = drawn();
+	await detach(id);
+	const after = drawn();
+	const session = await ended(id);
+	assert.ok(session.frames_total >= before - attachedAt && session.frames_total <= after - started,
+		`${session.frames_total} frames, of ${before - attachedAt} to ${after - started} that it drew`);
+	const { frames } = await world.api(`/sessions/${id}/frames?last=50`);
+	assert.ok(frames.every((one) => one.wait_ns.present > 0 && one.wait_ns.present < one.wall_ns));
+	game.kill('SIGKILL');
+	return undefined;
+});

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A game that knows nothing of us: it says "ready" and does what it is told on its standard input,
+ * a line an order, answering "done" to each:
+ *
+ *   render N      N presents that call others, three deep
+ *   swap N        N presents by the innermost of these
+ *   inside N      N presents by a function of its own, eglSwapBuffers
+ *   left N        the same, each left by longjmp
+ *   failed N      presents that say that they showed nothing
+ *   thread NAME N a thread of that name presents N times and ends
+ *   exec          runs itself anew
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+void SDL_RenderPresent(void *renderer);
+int SDL_UpdateWindowSurface(void *window);
+void glXSwapBuffers(void *display, unsigned long drawable);
+unsigned eglSwapBuffers(void *display, void *surface);
+
+static jmp_buf out;
+static volatile int leave;
+
+unsigned __attribute__((noinline)) eglSwapBuffers(void *display, void *surface)
+{
+	(void)display;
+	(void)surface;
+	usleep(1000);
+	if (leave)
+		longjmp(out, 1);
+	return 1;
+}
+
+static void render(void)
+{
+	SDL_RenderPresent(NULL);
+}
+
+static void swap(void)
+{
+	glXSwapBuffers(NULL, 1);
+}
+
+static void __attribute__((noinline)) present(void)
+{
+	if (setjmp(out) == 0)
+		eglSwapBuffers(NULL, NULL);
+}
+
+static void inside(void)
+{
+	leave = 0;
+	present();
+}
+
+static void left(void)
+{
+	leave = 1;
+	present();
+}
+
+static void failed(void)
+{
+	SDL_UpdateWindowSurface(NULL);
+}
+
+struct job {
+	const char *name;
+	int count;
+};
+
+static void *work(void *userdata)
+{
+	const struct job *job = userdata;
+	int i;
+
+	prctl(PR_SET_NAME, job->name);
+	for (i = 0; i < job->count; i++)
+		render();
+	return NULL;
+}
+
+static void run_thread(const char *name, int count)
+{
+	struct job job = {name, count};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, &job) == 0)
+		pthread_join(thread, NULL);
+}
+
+static const struct {
+	const char *name;
+	void (*present)(void);
+} orders[] = {
+	{"render", render}, {"swap", swap}, {"inside", inside}, {"left", left}, {"failed", failed}};
+
+int main(int argc, char **argv)
+{
+	char line[256], word[32], name[32];
+	int count, i;
+	size_t k;
+
+	(void)argc;
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "thread %31s %d", name, &count) == 2)
+			run_thread(name, count);
+		else if (strcmp(line, "exec\n") == 0)
+			execv("/proc/self/exe", argv);
+		else if (sscanf(line, "%31s %d", word, &count) == 2)
+			for (k = 0; k < sizeof(orders) / sizeof(orders[0]); k++)
+				for (i = 0; strcmp(word, orders[k].name) == 0 && i < count; i++)
+					orders[k].present();
+		puts("done");
+	}
+	return 0;
+}
