@@ -15,6 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The ids of a session's markers are 1 to this one. Greater ones are nobody's. */
+#define MARKER_ID_MAX 1048576
+
 enum session_state { SESSION_LIVE = 0, SESSION_ENDED = 1, SESSION_CRASHED = 2 };
 
 /* Lead words that were received but not stored, and things lost before they could be received.

@@ -7,6 +7,7 @@
  */
 #include "capture_rows.h"
 
+#include "batch.h"
 #include "capture_check.h"
 #include "json.h"
 #include "sql.h"
@@ -23,6 +24,8 @@
 #define LENGTH(x)  "(" x " IS NOT NULL AND " POINT(x) ")"
 #define TEXT(x, n) "(NOT is_text(" x ") OR length(" x ") > " #n ")"
 #define OTHER(x)   x " <> (SELECT id FROM sessions)"
+
+_Static_assert(MARKER_ID_MAX == 1048576, "the rule of markers has the number");
 
 static const struct rule {
 	const char *table, *bad, *what;
@@ -49,7 +52,7 @@ static const struct rule {
 	{"session_totals", TEXT("end_reason", 65536) " OR " TEXT("fault", 65536), "its reasons"},
 	{"memories", OTHER("session") " OR " SMALL("lane"), "its numbers"},
 	{"markers",
-	 OTHER("session") " OR marker NOT BETWEEN 0 AND 1048575 OR " SMALL("kind") " OR " SMALL(
+	 OTHER("session") " OR marker NOT BETWEEN 0 AND 1048576 OR " SMALL("kind") " OR " SMALL(
 		 "line") " OR " SMALL("colour"),
 	 "its numbers"},
 	{"markers", TEXT("name", 65536) " OR " TEXT("category", 65536) " OR " TEXT("file", 65536),

@@ -474,7 +474,7 @@ static int id_set_add(struct id_set *set, uint32_t id)
 	size_t need = id / 8 + 1, bytes;
 	uint8_t *grown;
 
-	if (id > FPROF_MARKERS_MAX * 16u)
+	if (id > MARKER_ID_MAX)
 		return 0; /* no marker has such an id: it stays unknown */
 	if (!set->bits || need > set->bytes) {
 		bytes = MAX(need, 2 * set->bytes);

@@ -21,7 +21,6 @@
 
 #define BATCH_BYTES    (1024u * 1024u)
 #define BATCH_ROWS     4096u
-#define MARKERS_MAX    (1u << 20)
 #define NAME_BYTES_MAX (64u * 1024u * 1024u) /* of all markers */
 
 const char *const import_format_names[IMPORT_FORMATS + 1] = {"auto", "chrome", "vprof"};
@@ -210,7 +209,7 @@ int import_marker_row(struct import_writer *w, const struct marker_row *row, uin
 	struct marker_row copy;
 	int r;
 
-	if (w->markers == MARKERS_MAX || w->name_bytes + bytes > NAME_BYTES_MAX)
+	if (w->markers == MARKER_ID_MAX || w->name_bytes + bytes > NAME_BYTES_MAX)
 		return -ENOSPC;
 	r = copy_marker(row, &copy);
 	if (r < 0)

@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define MARKERS_MAX (1u << 20)
-
 /* A seed that no file knows: nobody can make names that meet. */
 static uint32_t hash3(const struct chrome *c, uint32_t a, uint32_t b, uint32_t d)
 {
@@ -105,7 +103,7 @@ uint32_t chrome_marker_of(struct chrome *c, uint8_t kind, uint32_t name, uint32_
 		if (m->key == kind && m->name == name && m->category == category)
 			return number;
 	}
-	if (c->markers.count == MARKERS_MAX) {
+	if (c->markers.count == MARKER_ID_MAX) {
 		import_report_add(c->report, "too_many_names", c->events - 1,
 				  trace_json_offset(&c->json), "there is no room for more names");
 		return c->other_marker;

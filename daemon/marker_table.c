@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An open-addressing hash over the markers' content. Nothing is ever removed: a client's table is
- * bounded (FPROF_MARKERS_MAX) and so is the number of its memories.
+ * An open-addressing hash over the markers' content. Nothing is ever removed: the number of markers
+ * and of their strings' bytes is bounded.
  */
 #include "marker_table.h"
 
@@ -144,7 +144,8 @@ int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, 
 		*ret_id = id;
 		return 0;
 	}
-	if (t->string_bytes + strings_of(&m) > MARKER_TABLE_BYTES)
+	if (t->markers.count == MARKER_ID_MAX ||
+	    t->string_bytes + strings_of(&m) > MARKER_TABLE_BYTES)
 		return -ENOSPC;
 	if ((t->markers.count + 1) * 2 > t->slot_count) {
 		r = grow(t);

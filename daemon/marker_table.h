@@ -36,7 +36,7 @@ struct marker_table {
 void marker_table_deinit(struct marker_table *t);
 
 /* The id of the marker with this content, made if there is none (*ret_new). -ENOMEM, -ENOSPC:
- * its strings are more than MARKER_TABLE_BYTES allow. */
+ * there are MARKER_ID_MAX, or its strings are more than MARKER_TABLE_BYTES allow. */
 int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, uint32_t *ret_id,
 			bool *ret_new);
 

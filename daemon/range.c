@@ -178,9 +178,9 @@ static int read_markers(struct history *h, struct range *range)
 
 		rows_marker(&row, &marker);
 		r = row.error;
-		if (r == 0 && marker.marker <= RANGE_MARKERS_MAX)
+		if (r == 0 && marker.marker <= MARKER_ID_MAX)
 			r = reserve_marker(range, marker.marker);
-		if (r < 0 || marker.marker > RANGE_MARKERS_MAX)
+		if (r < 0 || marker.marker > MARKER_ID_MAX)
 			marker_row_deinit(&marker);
 		else
 			range->markers.at[marker.marker] = marker;

@@ -38,7 +38,6 @@ struct range {
 	size_t kept_from;  /* index of the first frame whose events are all here */
 	int64_t events_t0; /* its begin, t1 without one: a visit begins here */
 };
-#define RANGE_MARKERS_MAX (1u << 20) /* ids above are nobody's */
 /* 0; -ENOENT: no such session, stream or frame; -EIO. Frames that are not there any more are left
  * out of first..last. */
 int range_open(struct history *h, uint64_t session, const struct range_query *query,

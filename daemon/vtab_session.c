@@ -10,13 +10,11 @@
  */
 #include "vtab_session.h"
 
-#include "shm/layout.h"
+#include "batch.h"
 #include "vtab.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define MARKER_IDS (FPROF_MARKERS_MAX * 16u) /* no session has more */
 
 static int prepare(sqlite3 *db, const char *sql, int64_t id, sqlite3_stmt **ret_stmt)
 {
@@ -107,7 +105,7 @@ static int put_marker(struct vtab_session *s, sqlite3_stmt *stmt)
 	struct vtab_marker *marker;
 	int rc = SQLITE_OK;
 
-	if (id > MARKER_IDS)
+	if (id > MARKER_ID_MAX)
 		return SQLITE_OK;
 	while (s->markers.count <= id)
 		if (VEC_PUSH(&s->markers, (struct vtab_marker){0}) < 0)

@@ -6,6 +6,7 @@
 #include "daemon/capture_copy.h"
 #include "daemon/capture_sum.h"
 #include "daemon/log.h"
+#include "daemon/range.h"
 #include "daemon/store_db.h"
 
 #define FRAMES 8
@@ -132,6 +133,7 @@ static void rows_that_mean_nothing_are_refused(void **state)
 		"UPDATE chunks SET depth_in = 100000 WHERE id = (SELECT min(id) FROM chunks)",
 		"UPDATE chunks SET data = zeroblob(20000000) WHERE id = 1",
 		"UPDATE tracks SET kind = 99",
+		"UPDATE markers SET marker = 1048577 WHERE marker = 3",
 		"UPDATE frame_counters SET value = 'many'",
 		"UPDATE gpu_spans SET end_ns = begin_ns - 1",
 		"INSERT INTO aggregate_nodes SELECT id, 0, 0, 0, NULL, 0, 0, '' FROM sessions; "
@@ -147,6 +149,25 @@ static void rows_that_mean_nothing_are_refused(void **state)
 	}
 	change(s, "INSERT INTO session_totals (session) VALUES (99)", true);
 	assert_refused(s, "one session");
+}
+
+static void the_greatest_id_of_a_marker_is_one(void **state)
+{
+	const struct range_query all = {.last = FRAMES};
+	struct stranger *s = *state;
+	char why[CAPTURE_WHY] = "";
+	struct history *h;
+	struct range range;
+	uint64_t id = 0;
+
+	assert_int_equal(MARKER_ID_MAX, 1048576);
+	change(s, "UPDATE markers SET marker = 1048576 WHERE marker = 3", true);
+	assert_int_equal(upload(s->w, s->path, &id, why), 0);
+	assert_int_equal(captures_open(s->w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_int_equal(range_open(h, id, &all, &range), 0);
+	assert_string_equal(range_marker(&range, MARKER_ID_MAX)->name, "render");
+	range_close(&range);
+	history_close(h);
 }
 
 static void rows_without_their_checksum_are_refused(void **state)
@@ -422,6 +443,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(foreign_schemas_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(rows_that_mean_nothing_are_refused, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_greatest_id_of_a_marker_is_one, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(rows_without_their_checksum_are_refused, setup,
 						teardown),
