@@ -86,7 +86,7 @@ CREATE TABLE session_totals (
 	-- What was ordered of it:
 	recording               INTEGER NOT NULL DEFAULT 1, -- 0 stopped, 1 recording, 2 frozen
 	recording_in_force      INTEGER NOT NULL DEFAULT 1, -- ... as the game has taken it over
-	detail                  TEXT                        -- JSON: levels by path, masked categories; NULL: none
+	detail                  TEXT                        -- JSON: levels by path, masked categories, allocations or not; NULL: none
 ) STRICT;
 
 -- The memories that a process registered; lane tells them apart within the session.

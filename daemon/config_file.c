@@ -45,6 +45,14 @@ static const struct path_key {
 	{"state_dir", offsetof(struct config, state_dir)},
 };
 
+static const struct flag_key {
+	const char *name;
+	size_t offset;
+} flag_keys[] = {
+	{"scheduler", offsetof(struct config, scheduler)},
+	{"on_demand", offsetof(struct config, on_demand)},
+};
+
 static int bad_value(const struct config_where *where, const char *key, const char *value,
 		     const char *allowed)
 {
@@ -76,12 +84,12 @@ static int set_number(struct config *config, const struct number_key *key, const
 	return 0;
 }
 
-static int set_flag(bool *member, const char *key, const char *value,
+static int set_flag(struct config *config, const struct flag_key *key, const char *value,
 		    const struct config_where *where)
 {
 	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		return bad_value(where, key, value, "yes or no");
-	*member = strcmp(value, "yes") == 0;
+		return bad_value(where, key->name, value, "yes or no");
+	*(bool *)((char *)config + key->offset) = strcmp(value, "yes") == 0;
 	return 0;
 }
 
@@ -169,15 +177,38 @@ int config_set(struct config *config, const char *key, const char *value,
 	for (i = 0; i < ARRAY_SIZE(path_keys); i++)
 		if (strcmp(key, path_keys[i].name) == 0)
 			return set_path(config, &path_keys[i], value, where);
+	for (i = 0; i < ARRAY_SIZE(flag_keys); i++)
+		if (strcmp(key, flag_keys[i].name) == 0)
+			return set_flag(config, &flag_keys[i], value, where);
 	if (strcmp(key, "http") == 0)
 		return set_http(config, value, where);
-	if (strcmp(key, "scheduler") == 0)
-		return set_flag(&config->scheduler, key, value, where);
-	if (strcmp(key, "on_demand") == 0)
-		return set_flag(&config->on_demand, key, value, where);
 	if (strcmp(key, "triggers") == 0)
 		return set_triggers(config, value, where);
 	return -ENOENT;
+}
+
+void config_compare(const struct config *a, const struct config *b, config_key_fn fn,
+		    void *userdata)
+{
+	const char *x = (const char *)a, *y = (const char *)b;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(number_keys); i++)
+		if (memcmp(x + number_keys[i].offset, y + number_keys[i].offset,
+			   sizeof(unsigned)) != 0)
+			fn(userdata, number_keys[i].name);
+	for (i = 0; i < ARRAY_SIZE(path_keys); i++)
+		if (strcmp(*(char *const *)(const void *)(x + path_keys[i].offset),
+			   *(char *const *)(const void *)(y + path_keys[i].offset)) != 0)
+			fn(userdata, path_keys[i].name);
+	for (i = 0; i < ARRAY_SIZE(flag_keys); i++)
+		if (*(const bool *)(x + flag_keys[i].offset) !=
+		    *(const bool *)(y + flag_keys[i].offset))
+			fn(userdata, flag_keys[i].name);
+	if (strcmp(a->http_address, b->http_address) != 0 || a->http_port != b->http_port)
+		fn(userdata, "http");
+	if (strcmp(a->triggers, b->triggers) != 0)
+		fn(userdata, "triggers");
 }
 
 static char *trim(char *s)

@@ -18,6 +18,10 @@ struct config_where {
  */
 int config_set(struct config *config, const char *key, const char *value,
 	       const struct config_where *where);
+/* Calls fn with the name of each key whose values differ. Both are from config_load. */
+typedef void (*config_key_fn)(void *userdata, const char *key);
+void config_compare(const struct config *a, const struct config *b, config_key_fn fn,
+		    void *userdata);
 /*
  * Reads `key = value` lines. # begins a comment at the start of a line or after a blank. Unknown
  * keys are warned about. 0; -ENOENT: no such file (not said); or what was said in the log.

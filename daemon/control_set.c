@@ -106,6 +106,8 @@ static void publish_detail(struct entry *e)
 			   (struct fprof_detail *)(void *)((uint8_t *)page + FPROF_CONTROL_BYTES),
 			   &gate);
 	FPROF_STORE_RELAXED(&page->gate, gate);
+	FPROF_STORE_RELAXED(&page->flags,
+			    e->detail.allocations ? (uint32_t)FPROF_CONTROL_ALLOCATIONS : 0u);
 	FPROF_STORE_RELEASE(&page->generation, page->generation + 1);
 }
 
@@ -135,7 +137,7 @@ int control_set_add(struct control_set *set, struct control *control, uint64_t s
 	if (r == 0) {
 		control->set = set;
 		publish(set, &set->all.at[set->all.count - 1]);
-		if (e.detail.nodes.count + e.detail.masks.count > 0)
+		if (e.detail.nodes.count + e.detail.masks.count > 0 || e.detail.allocations)
 			publish_detail(&set->all.at[set->all.count - 1]);
 	}
 	pthread_mutex_unlock(&set->lock);
@@ -184,8 +186,7 @@ int control_set_view(struct control_set *set, uint64_t session, struct control_v
 			.on_demand = set->on_demand,
 			.waits = waits(set, e),
 			.consumers = e->consumers,
-			.allocations = FPROF_LOAD_RELAXED(&e->control->page->flags) &
-				       FPROF_CONTROL_ALLOCATIONS,
+			.allocations = e->detail.allocations,
 		};
 	}
 	pthread_mutex_unlock(&set->lock);
@@ -284,16 +285,13 @@ int control_set_level(struct control_set *set, uint64_t session, const struct de
 
 int control_set_allocations(struct control_set *set, uint64_t session, bool tracked)
 {
-	struct fprof_control *page;
 	struct entry *e;
 
 	pthread_mutex_lock(&set->lock);
 	e = find(set, session);
 	if (e) {
-		page = e->control->page;
-		FPROF_STORE_RELAXED(&page->flags,
-				    tracked ? (uint32_t)FPROF_CONTROL_ALLOCATIONS : 0u);
-		FPROF_STORE_RELEASE(&page->generation, page->generation + 1);
+		e->detail.allocations = tracked;
+		publish_detail(e);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return e ? 0 : -ENOENT;

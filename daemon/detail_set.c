@@ -144,7 +144,7 @@ int detail_set_copy(const struct detail_set *from, struct detail_set *ret_copy)
 	size_t i;
 	int r = 0;
 
-	*ret_copy = (struct detail_set){0};
+	*ret_copy = (struct detail_set){.allocations = from->allocations};
 	for (i = 0; i < from->nodes.count && r == 0; i++) {
 		const struct detail_node *node = &from->nodes.at[i];
 

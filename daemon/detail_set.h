@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which levels of detail are wanted of a session, by path, and which categories are not. A path is
+ * Which levels of detail are wanted of a session, by path, which categories are not, and whether
+ * allocations are to be told of. A path is
  * a list of names: a thread's (or fiber's), then those of zones, outermost first; none: the
  * session's default. A level sits on a node and governs what is below it, down to where another
  * one sits. No locks: whoever has one sees to it.
@@ -34,6 +35,7 @@ struct detail_node {
 struct detail_set {
 	VEC(struct detail_node) nodes;
 	VEC(char *) masks;
+	bool allocations;
 };
 void detail_set_deinit(struct detail_set *set);
 int detail_set_copy(const struct detail_set *from, struct detail_set *ret_copy);
@@ -57,8 +59,8 @@ void detail_set_read(const struct detail_set *set, const struct detail_path *pat
 void detail_set_publish(const struct detail_set *set, struct fprof_detail *page,
 			uint32_t *ret_gate);
 
-/* As JSON: {"levels": [{"path": [...], "level": n}], "masks": [...]}; malloc'ed, NULL: no memory.
- */
+/* As JSON: {"levels": [{"path": [...], "level": n}], "masks": [...], "allocations": bool};
+ * malloc'ed, NULL: no memory. */
 char *detail_set_text(const struct detail_set *set);
 /* What detail_set_text made, out of a database: what makes no sense is left out. -ENOMEM. */
 int detail_set_parse(const char *text, struct detail_set *ret_set);

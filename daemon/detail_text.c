@@ -35,7 +35,9 @@ char *detail_set_text(const struct detail_set *set)
 		ok = json_array_append_new(levels, node_json(&set->nodes.at[i])) == 0;
 	for (i = 0; ok && i < set->masks.count; i++)
 		ok = json_array_append_new(masks, text_of(set->masks.at[i])) == 0;
-	root = ok ? json_pack("{s:O, s:O}", "levels", levels, "masks", masks) : NULL;
+	root = ok ? json_pack("{s:O, s:O, s:b}", "levels", levels, "masks", masks, "allocations",
+			      set->allocations)
+		  : NULL;
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	json_decref(levels);
@@ -89,7 +91,9 @@ int detail_set_parse(const char *text, struct detail_set *ret_set)
 	size_t i;
 	int r = 0;
 
-	*ret_set = (struct detail_set){0};
+	*ret_set = (struct detail_set){
+		.allocations = json_is_true(json_object_get(root, "allocations")),
+	};
 	for (i = 0; i < json_array_size(levels) && r == 0; i++)
 		r = take_level(ret_set, json_array_get(levels, i));
 	for (i = 0; i < json_array_size(masks) && r == 0; i++)

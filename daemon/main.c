@@ -11,6 +11,7 @@
  */
 #include "attach.h"
 #include "config.h"
+#include "config_file.h"
 #include "directories.h"
 #include "drain.h"
 #include "http.h"
@@ -87,35 +88,17 @@ static void raise_descriptor_limit(void)
 			    strerror(errno));
 }
 
-/* Says which keys of a new configuration need a restart. */
-static void say_unchangeable(const struct config *old, const struct config *new)
+/* What can change at run time: see listen_set_config. */
+static void say_unchangeable(void *userdata, const char *key)
 {
-	const struct {
-		const char *key;
-		bool differs;
-	} keys[] = {
-		{"http", strcmp(old->http_address, new->http_address) != 0 ||
-				 old->http_port != new->http_port},
-		{"socket", strcmp(old->socket_path, new->socket_path) != 0},
-		{"runtime_dir", strcmp(old->runtime_dir, new->runtime_dir) != 0},
-		{"state_dir", strcmp(old->state_dir, new->state_dir) != 0},
-		{"history_frames", old->history_frames != new->history_frames},
-		{"history_mib", old->history_mib != new->history_mib},
-		{"history_session_mib", old->history_session_mib != new->history_session_mib},
-		{"max_counters", old->max_counters != new->max_counters},
-		{"captures_mib", old->captures_mib != new->captures_mib},
-		{"on_demand", old->on_demand != new->on_demand},
-		{"scheduler", old->scheduler != new->scheduler},
-		{"sample_ms", old->sample_ms != new->sample_ms},
-		{"spikes_keep", old->spikes_keep != new->spikes_keep},
-		{"triggers", strcmp(old->triggers, new->triggers) != 0},
-	};
+	static const char *const changeable[] = {"max_sessions", "memory_mib", "ring_kib"};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].differs)
-			log_warning("%s has changed: that needs a restart, ignoring it",
-				    keys[i].key);
+	(void)userdata;
+	for (i = 0; i < ARRAY_SIZE(changeable); i++)
+		if (strcmp(key, changeable[i]) == 0)
+			return;
+	log_warning("%s has changed: that needs a restart, ignoring it", key);
 }
 
 static void notify_reloading(void)
@@ -135,7 +118,7 @@ static void reload(struct app *app)
 
 	notify_reloading();
 	if (config_load(app->argc, app->argv, &config, &ignored) == 0) {
-		say_unchangeable(&app->config, &config);
+		config_compare(&app->config, &config, say_unchangeable, NULL);
 		listen_set_config(app->listen, &config);
 		config_free(&app->reloaded);
 		app->reloaded = config;

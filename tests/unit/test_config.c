@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* What the configuration accepts, and what it says of the rest. */
 #include "daemon/config.h"
+#include "daemon/config_file.h"
 #include "daemon/directories.h"
+#include "daemon/util.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -207,6 +209,58 @@ static void test_every_key_is_read(void **state)
 	assert_string_equal(config.runtime_dir, "/c");
 	assert_string_equal(config.state_dir, "/d e");
 	config_free(&config);
+}
+
+struct told {
+	unsigned count;
+	char last[64];
+};
+
+static void tell(void *userdata, const char *key)
+{
+	struct told *told = userdata;
+
+	told->count++;
+	snprintf(told->last, sizeof(told->last), "%s", key);
+}
+
+/* Each key by itself; those of docs/fprofd.conf are all that there are. */
+static void test_a_key_that_changed_is_told(void **state)
+{
+	static const struct {
+		const char *key, *value;
+	} keys[] = {
+		{"http", "127.0.0.1:7601"}, {"http", "[::1]:7600"},
+		{"socket", "/a/b.sock"},    {"runtime_dir", "/c"},
+		{"state_dir", "/d"},	    {"history_frames", "601"},
+		{"history_mib", "129"},	    {"history_session_mib", "64"},
+		{"ring_kib", "512"},	    {"max_counters", "4097"},
+		{"sample_ms", "0"},	    {"query_seconds", "6"},
+		{"max_sessions", "65"},	    {"memory_mib", "1025"},
+		{"captures_mib", "2049"},   {"spikes_keep", "9"},
+		{"scheduler", "no"},	    {"on_demand", "yes"},
+		{"triggers", "[]"},
+	};
+	const struct config_where where = {.name = "test"};
+	struct config before, after;
+	struct told told;
+	int status;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(load(&before, &status, "--config", write_file("")), 0);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		assert_int_equal(load(&after, &status, "--config", write_file("")), 0);
+		told.count = 0;
+		config_compare(&before, &after, tell, &told);
+		assert_int_equal(told.count, 0);
+		assert_int_equal(config_set(&after, keys[i].key, keys[i].value, &where), 0);
+		config_compare(&before, &after, tell, &told);
+		assert_int_equal(told.count, 1);
+		assert_string_equal(told.last, keys[i].key);
+		config_free(&after);
+	}
+	config_free(&before);
 }
 
 static void test_options_win_over_the_file(void **state)
@@ -501,6 +555,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_defaults),
 		T(test_every_key_is_read),
+		T(test_a_key_that_changed_is_told),
 		T(test_a_session_has_no_more_than_all),
 		T(test_options_win_over_the_file),
 		T(test_default_file_is_found),

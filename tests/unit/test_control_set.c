@@ -213,6 +213,7 @@ static void test_a_text_is_the_set_that_it_was_made_of(void **state)
 	second = detail_set_text(&again);
 	assert_string_equal(text, second);
 	assert_true(detail_set_is_masked(&again, "phy\nsics"));
+	assert_false(again.allocations);
 	assert_int_equal(detail_set_parse("{\"levels\": [{\"path\": [1], \"level\": 1}, 7, "
 					  "{\"path\": [\"a\"], \"level\": 9}], \"masks\": [3]}",
 					  &none),
@@ -259,6 +260,8 @@ static void test_the_page_has_what_was_ordered(void **state)
 	assert_int_equal(control_set_level(set, SESSION, &frame, 1), 0);
 	assert_int_equal(control_set_level(set, SESSION, &root, 0), 0);
 	assert_int_equal(control_set_mask(set, SESSION, "physics", true), 0);
+	assert_int_equal(control_set_allocations(set, SESSION, true), 0);
+	assert_int_equal(control->page->flags, FPROF_CONTROL_ALLOCATIONS);
 	assert_int_equal(control->page->gate, 1);
 	assert_int_equal(area(control)->rule_count, 1);
 	assert_int_equal(area(control)->rules[0].count, 2);
@@ -280,6 +283,8 @@ static void test_the_page_has_what_was_ordered(void **state)
 	assert_int_equal(control->page->gate, 1);
 	assert_int_equal(area(control)->rule_count, 1);
 	assert_int_equal(area(control)->mask_count, 1);
+	assert_int_equal(control->page->flags, FPROF_CONTROL_ALLOCATIONS);
+	assert_true(view(set).allocations);
 	assert_int_equal(view(set).in_force, FPROF_STATE_FROZEN);
 	free(last.detail);
 	control_free(control);
