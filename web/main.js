@@ -7,6 +7,7 @@ import { CountersPanel } from './counters.js';
 import { Diagnostics, fillWelcome } from './diagnostics.js';
 import { byId, element, setText } from './dom.js';
 import { count, duration, milliseconds, plural } from './format.js';
+import { FlamePanel } from './flame.js';
 import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
@@ -48,6 +49,7 @@ const frameLists = new FrameLists(model);
 
 const panels = new Panels(byId('tabs', HTMLElement), {
 	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
+	flame: (at, draw) => new FlamePanel(at, model, draw),
 	tables: (at, draw) => new TablesPanel(at, model, draw),
 	counters: (at, draw) => new CountersPanel(at, model, draw),
 	compare: (at, draw) => new ComparePanel(at, model, draw),

@@ -16,6 +16,7 @@
 /** The panels in the order of their tabs and of the keys 1 to 9: name in the address, label, what it shows. */
 export const TABS = /** @type {const} */ ([
 	{ name: 'timeline', label: 'Timeline', text: 'The timeline of the selected frame' },
+	{ name: 'flame', label: 'Flame', text: 'Flame views: left-heavy, and the sandwich of a zone' },
 	{ name: 'tables', label: 'Zones', text: 'Zones added up: tree, by name, single calls, callers' },
 	{ name: 'counters', label: 'Counters', text: 'Counters over time' },
 	{ name: 'compare', label: 'Compare', text: 'Two sides compared' },
