@@ -2,8 +2,33 @@
 /* Shared by the commands that show what the API answers. Nothing here keeps state. */
 #include "answer.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+int answer_send(const struct tool_options *options, const char *method, const char *path,
+		const json_t *body, json_t **ret_json)
+{
+	_cleanup_api_ struct api *api = NULL;
+	int r = api_new(options, &api);
+
+	return r == TOOL_OK ? api_send(api, method, path, body, ret_json) : r;
+}
+
+int answer_get(const struct tool_options *options, const char *path, json_t **ret_json)
+{
+	return answer_send(options, "GET", path, NULL, ret_json);
+}
+
+int answer_ask(const struct tool_options *options, const char *method, char *path,
+	       const json_t *body, answer_print_fn print)
+{
+	_cleanup_free_ char *own = path;
+	_cleanup_json_ json_t *answer = NULL;
+	int r = own ? answer_send(options, method, own, body, &answer) : TOOL_FAILED;
+
+	return r == TOOL_OK ? answer_show(options, answer, print) : r;
+}
 
 int answer_print(const json_t *json)
 {
@@ -12,12 +37,28 @@ int answer_print(const json_t *json)
 	return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
-int answer_get(const struct tool_options *options, const char *path, json_t **ret_json)
+void answer_clean(json_t *json)
 {
-	_cleanup_api_ struct api *api = NULL;
-	int r = api_new(options, &api);
+	const char *key;
+	json_t *value;
+	size_t i;
 
-	return r == TOOL_OK ? api_get(api, path, ret_json) : r;
+	if (json_is_string(json))
+		tool_clean((char *)json_string_value(json));
+	json_array_foreach(json, i, value) answer_clean(value);
+	json_object_foreach(json, key, value) answer_clean(value);
+}
+
+int answer_show(const struct tool_options *options, json_t *answer, answer_print_fn print)
+{
+	int r = TOOL_OK;
+
+	if (options->json)
+		return answer_print(answer);
+	answer_clean(answer);
+	if (print)
+		r = print(answer);
+	return fflush(stdout) == 0 ? r : TOOL_FAILED;
 }
 
 const char *answer_text(const json_t *json, const char *key)
@@ -27,57 +68,62 @@ const char *answer_text(const json_t *json, const char *key)
 	return text ? text : "-";
 }
 
-int answer_check_session(const char *text)
+long long answer_integer(const json_t *json, const char *key)
 {
-	if (strcmp(text, "current") == 0)
-		return TOOL_OK;
-	if (text[0] && text[0] != '0' && strspn(text, "0123456789") == strlen(text))
-		return TOOL_OK;
-	return tool_usage("SESSION is a number from `fprof sessions` or 'current', not '%s'", text);
+	return json_integer_value(json_object_get(json, key));
 }
 
-static void flags_cell(struct table *table, const json_t *flags)
+double answer_ms(const json_t *json, const char *key)
 {
-	char text[256] = "";
-	const json_t *flag;
-	size_t i, length = 0;
+	return json_number_value(json_object_get(json, key)) / 1e6;
+}
 
-	json_array_foreach(flags, i, flag)
+bool answer_has_flag(const json_t *json, const char *flag)
+{
+	const json_t *flags = json_object_get(json, "flags"), *value;
+	size_t i;
+
+	json_array_foreach(flags, i, value)
 	{
-		const char *name = json_string_value(flag);
+		const char *text = json_string_value(value);
 
-		if (name && length + strlen(name) + 2 < sizeof(text))
-			length += (size_t)sprintf(text + length, "%s%s", length ? "," : "", name);
+		if (text && strcmp(text, flag) == 0)
+			return true;
 	}
-	table_cell(table, text);
+	return false;
 }
 
-void answer_print_frames(const json_t *frames)
+void answer_print_left_out(const json_t *range)
+{
+	json_t *out = json_object_get(range, "left_out"), *count;
+	const char *reason;
+
+	json_object_foreach(out, reason, count)
+	{
+		if (json_integer_value(count) > 0)
+			printf("; left out: %lld %s", json_integer_value(count), reason);
+	}
+	putchar('\n');
+}
+
+static void frame_row(struct table *table, const json_t *frame)
+{
+	_cleanup_free_ char *flags = api_join(json_object_get(frame, "flags"), ",", SIZE_MAX);
+	const json_t *waits = json_object_get(frame, "wait_ns");
+
+	table_row(table, frame, "frame", "begin_ns", "wall_ns", "cpu_ns", "gpu_ns", NULL);
+	table_number(table, json_object_get(waits, "gpu"), 1e6, 3);
+	table_number(table, json_object_get(waits, "present"), 1e6, 3);
+	table_number(table, json_object_get(waits, "cap"), 1e6, 3);
+	table_row(table, frame, "events", "lost_events", NULL);
+	table_cell(table, flags);
+}
+
+int answer_print_frames(const json_t *frames)
 {
 	static const char *const heads[] = {"frame",  "begin ms", "wall ms", "cpu ms",
 					    "gpu ms", "wait gpu", "present", "cap",
 					    "events", "lost",	  "<flags",  NULL};
-	_cleanup_table_ struct table *table = table_new(heads);
-	const json_t *frame;
-	size_t i;
 
-	if (!table)
-		return;
-	json_array_foreach(frames, i, frame)
-	{
-		const json_t *waits = json_object_get(frame, "wait_ns");
-
-		table_integer(table, json_object_get(frame, "frame"));
-		table_ms(table, json_object_get(frame, "begin_ns"));
-		table_ms(table, json_object_get(frame, "wall_ns"));
-		table_ms(table, json_object_get(frame, "cpu_ns"));
-		table_ms(table, json_object_get(frame, "gpu_ns"));
-		table_ms(table, json_object_get(waits, "gpu"));
-		table_ms(table, json_object_get(waits, "present"));
-		table_ms(table, json_object_get(waits, "cap"));
-		table_integer(table, json_object_get(frame, "events"));
-		table_integer(table, json_object_get(frame, "lost_events"));
-		flags_cell(table, json_object_get(frame, "flags"));
-	}
-	table_print(table);
+	return table_list(heads, frames, frame_row);
 }

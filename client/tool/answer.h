@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands that show something do with their arguments and with the API's answers. */
+/* Asking the API once, and showing what it answers. */
 #ifndef FPROF_TOOL_ANSWER_H
 #define FPROF_TOOL_ANSWER_H
 
 #include "api.h"
 #include "table.h"
 
-/* GETs path for a command that asks once; as api_new and api_get. */
-int answer_get(const struct tool_options *options, const char *path, json_t **ret_json);
+/* Prints an answer for people; returns an exit code. */
+typedef int (*answer_print_fn)(const json_t *answer);
 
+/* One request of its own connection; as api_send. */
+int answer_get(const struct tool_options *options, const char *path, json_t **ret_json);
+int answer_send(const struct tool_options *options, const char *method, const char *path,
+		const json_t *body, json_t **ret_json);
+/* The same, and what is answered shown. path is taken over; NULL: there was no memory for it. print
+ * may be NULL: only JSON has anything to show. */
+int answer_ask(const struct tool_options *options, const char *method, char *path,
+	       const json_t *body, answer_print_fn print);
+
+/* Prints an answer as it came with --json, else by print, cleaned. */
+int answer_show(const struct tool_options *options, json_t *answer, answer_print_fn print);
 /* Prints it as it came; returns an exit code. */
 int answer_print(const json_t *json);
+/* Takes control characters out of all its texts: the name of a zone cannot write to the terminal.
+ */
+void answer_clean(json_t *json);
 
 /* A member that is text; "-" where it is not. */
 const char *answer_text(const json_t *json, const char *key);
+/* A member that is an integer; 0 where it is not. */
+long long answer_integer(const json_t *json, const char *key);
+/* A member that is nanoseconds, as milliseconds. */
+double answer_ms(const json_t *json, const char *key);
+/* Is flag among json's flags? */
+bool answer_has_flag(const json_t *json, const char *flag);
 
-/* text names a session: TOOL_OK, or TOOL_USAGE after saying what does. */
-int answer_check_session(const char *text);
-
+/* "; left out: 3 paused" for each reason for which a range leaves frames out. */
+void answer_print_left_out(const json_t *range);
 /* Frames, rows of the API, as a table. */
-void answer_print_frames(const json_t *frames);
+int answer_print_frames(const json_t *frames);
 
 #endif

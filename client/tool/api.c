@@ -23,6 +23,7 @@
 #define PATH_SIZE      512
 #define ASK_MS	       60000L
 #define ASK_BRIEFLY_MS 300L
+#define ALLOWED_MAX    10 /* of what a problem says is allowed */
 
 struct api {
 	CURL *curl;
@@ -279,6 +280,25 @@ char *api_escape(const char *text)
 	return escaped;
 }
 
+char *api_join(const json_t *texts, const char *between, size_t most)
+{
+	char *joined = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&joined, &size);
+
+	if (!f)
+		return NULL;
+	for (i = 0; i < json_array_size(texts) && i < most; i++) {
+		const char *text = json_string_value(json_array_get(texts, i));
+
+		fprintf(f, "%s%s", i ? between : "", text ? text : "-");
+	}
+	if (fclose(f) == 0)
+		return joined;
+	free(joined);
+	return NULL;
+}
+
 static size_t collect(char *data, size_t one, size_t count, void *userdata)
 {
 	struct answer *answer = userdata;
@@ -338,19 +358,42 @@ static long perform(struct api *api, struct answer *answer, json_t **ret_json)
 	return status;
 }
 
-int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status)
+/* One request: the HTTP status, 0 without an answer; -1: no memory. */
+static long request(struct api *api, const char *method, const char *path, const json_t *body,
+		    json_t **ret_json)
 {
+	_cleanup_free_ char *text = body ? json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	struct curl_slist *headers = NULL, *at;
 	struct answer answer = {0};
-	json_t *json;
+	long status;
 
-	*ret_status = 0;
-	if (prepare(api, path, &answer) < 0)
+	*ret_json = NULL;
+	if ((body && !text) || prepare(api, path, &answer) < 0)
+		return -1;
+	for (at = api->headers; at; at = at->next)
+		headers = curl_slist_append(headers, at->data);
+	if (text) {
+		headers = curl_slist_append(headers, "Content-Type: application/json");
+		curl_easy_setopt(api->curl, CURLOPT_POSTFIELDS, text);
+	}
+	curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, method);
+	status = perform(api, &answer, ret_json);
+	curl_slist_free_all(headers);
+	return status;
+}
+
+int api_get_quiet(struct api *api, const char *path, json_t **ret_json)
+{
+	_cleanup_json_ json_t *json = NULL;
+	long status = request(api, "GET", path, NULL, &json);
+
+	if (status <= 0)
 		return TOOL_UNAVAILABLE;
-	*ret_status = perform(api, &answer, &json);
-	if (*ret_status == 0)
-		return TOOL_UNAVAILABLE;
-	*ret_json = json;
-	return *ret_status == 200 && json ? TOOL_OK : TOOL_FAILED;
+	if (status != 200 || !json)
+		return TOOL_FAILED;
+	*ret_json = json_incref(json);
+	return TOOL_OK;
 }
 
 static const char *api_text(const json_t *json, const char *key)
@@ -360,64 +403,53 @@ static const char *api_text(const json_t *json, const char *key)
 	return text ? text : "";
 }
 
-static void say_no_answer(const struct api *api)
+/* What would have been right, or what is near to what is not known. */
+static void say_allowed(const json_t *problem)
 {
-	tool_say("the daemon does not answer: %s",
-		 api->error[0] ? api->error : "the connection failed");
+	bool unknown = strncmp(api_text(problem, "type"), "/problems/unknown-", 18) == 0;
+	const json_t *allowed = json_object_get(problem, "allowed");
+	_cleanup_free_ char *text = api_join(allowed, ", ", ALLOWED_MAX);
+
+	if (text && text[0])
+		tool_say("%s%s%s", unknown ? "there is " : "allowed: ", text,
+			 json_array_size(allowed) > ALLOWED_MAX ? ", ..." : "");
 }
 
-void api_say_problem(const char *path, const json_t *json, long status)
+/* What an answer comes to; a problem, or that there was none, is said. good: it is what was asked
+ * for. */
+static int judge(const struct api *api, const char *path, bool good, const json_t *json,
+		 long status)
 {
+	if (good)
+		return TOOL_OK;
+	if (status == 0) {
+		tool_say("the daemon does not answer: %s",
+			 api->error[0] ? api->error : "the connection failed");
+		return TOOL_UNAVAILABLE;
+	}
+	if (status < 0)
+		return tool_no_memory();
 	if (!json)
 		tool_say("%s: HTTP status %ld and no JSON", path, status);
 	else
 		tool_say("%s: %s%s%s", path, api_text(json, "title"),
 			 api_text(json, "detail")[0] ? ": " : "", api_text(json, "detail"));
-}
-
-int api_get(struct api *api, const char *path, json_t **ret_json)
-{
-	_cleanup_json_ json_t *json = NULL;
-	long status;
-	int r = api_get_quiet(api, path, &json, &status);
-
-	if (r == TOOL_OK)
-		*ret_json = json_incref(json);
-	else if (r == TOOL_UNAVAILABLE)
-		say_no_answer(api);
-	else
-		api_say_problem(path, json, status);
-	return r;
+	say_allowed(json);
+	return TOOL_FAILED;
 }
 
 int api_send(struct api *api, const char *method, const char *path, const json_t *body,
-	     json_t **ret_json, long *ret_status)
+	     json_t **ret_json)
 {
-	_cleanup_free_ char *text = body ? json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-	struct curl_slist *headers = NULL, *at;
-	struct answer answer = {0};
-	json_t *json = NULL;
+	_cleanup_json_ json_t *json = NULL;
+	long status = request(api, method, path, body, &json);
+	/* the regression gate's verdict has a status of its own */
+	bool good = json && (status / 100 == 2 || json_object_get(json, "verdict"));
+	int r = judge(api, path, good, json, status);
 
-	*ret_status = 0;
-	if (prepare(api, path, &answer) < 0 || (body && !text))
-		return TOOL_FAILED;
-	for (at = api->headers; at; at = at->next)
-		headers = curl_slist_append(headers, at->data);
-	if (text) {
-		headers = curl_slist_append(headers, "Content-Type: application/json");
-		curl_easy_setopt(api->curl, CURLOPT_POSTFIELDS, text);
-	}
-	curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, method);
-	*ret_status = perform(api, &answer, &json);
-	curl_slist_free_all(headers);
-	if (ret_json)
-		*ret_json = json;
-	else
-		json_decref(json);
-	if (*ret_status == 0)
-		say_no_answer(api);
-	return *ret_status == 0 ? TOOL_UNAVAILABLE : *ret_status / 100 == 2 ? TOOL_OK : TOOL_FAILED;
+	if (r == TOOL_OK && ret_json)
+		*ret_json = json_incref(json);
+	return r;
 }
 
 /* A file of any size may take any time, but not stand still. */
@@ -446,6 +478,15 @@ static size_t save(char *data, size_t one, size_t count, void *userdata)
 	return fwrite(data, 1, one * count, d->to);
 }
 
+/* What the file that came could not hold. */
+static void say_lost(const struct api *api)
+{
+	struct curl_header *lost;
+
+	if (curl_easy_header(api->curl, "Fprof-Lost", 0, CURLH_HEADER, -1, &lost) == CURLHE_OK)
+		tool_say("the file does not hold all: %s", lost->value);
+}
+
 int api_download(struct api *api, const char *path, FILE *to)
 {
 	struct download d = {.api = api, .to = to};
@@ -463,13 +504,8 @@ int api_download(struct api *api, const char *path, FILE *to)
 		return TOOL_FAILED;
 	}
 	if (status == 200)
-		return TOOL_OK;
-	if (status == 0) {
-		say_no_answer(api);
-		return TOOL_UNAVAILABLE;
-	}
-	api_say_problem(path, json, status);
-	return TOOL_FAILED;
+		say_lost(api);
+	return judge(api, path, status == 200, json, status);
 }
 
 int api_upload(struct api *api, const char *path, FILE *from, json_t **ret_json)
@@ -478,6 +514,7 @@ int api_upload(struct api *api, const char *path, FILE *from, json_t **ret_json)
 	struct answer answer = {0};
 	struct stat st;
 	long status;
+	int r;
 
 	if (fstat(fileno(from), &st) < 0 || prepare(api, path, &answer) < 0)
 		return TOOL_FAILED;
@@ -487,14 +524,8 @@ int api_upload(struct api *api, const char *path, FILE *from, json_t **ret_json)
 	curl_easy_setopt(api->curl, CURLOPT_POSTFIELDSIZE_LARGE,
 			 (curl_off_t)(S_ISREG(st.st_mode) ? st.st_size : -1));
 	status = perform(api, &answer, &json);
-	if (status == 0) {
-		say_no_answer(api);
-		return TOOL_UNAVAILABLE;
-	}
-	if (status / 100 != 2) {
-		api_say_problem(path, json, status);
-		return TOOL_FAILED;
-	}
-	*ret_json = json_incref(json);
-	return TOOL_OK;
+	r = judge(api, path, status / 100 == 2 && json, json, status);
+	if (r == TOOL_OK)
+		*ret_json = json_incref(json);
+	return r;
 }

@@ -19,28 +19,20 @@ int api_new(const struct tool_options *options, struct api **ret_api);
 void api_free(struct api *api); /* NULL is fine */
 
 /*
- * GETs path ("/api/v1/..."). Returns TOOL_OK and *ret_json, a new reference; or says why not and
- * returns TOOL_FAILED where the daemon refused (its problem+json is quoted), TOOL_UNAVAILABLE where
- * it did not answer.
- */
-int api_get(struct api *api, const char *path, json_t **ret_json);
-/* The same without a word; *ret_status is the HTTP status, 0 where there was no answer. */
-int api_get_quiet(struct api *api, const char *path, json_t **ret_json, long *ret_status);
-
-/*
- * Sends method ("PUT", ...) to path with a JSON body (NULL: none; not taken over). *ret_json (may
- * be NULL): what was answered, if it was JSON, in any case; *ret_status: 0 where there was no
- * answer. Returns as api_get does for 2xx, without a word for other answers: those are the caller's
- * to judge (api_say_problem). TOOL_UNAVAILABLE is said.
+ * Sends method ("GET", "PUT", ...) to path ("/api/v1/...") with a JSON body (NULL: none; not taken
+ * over). Returns TOOL_OK and *ret_json (may be NULL), a new reference; or says why not and returns
+ * TOOL_FAILED where the daemon refused (its problem+json is quoted), TOOL_UNAVAILABLE where it did
+ * not answer.
  */
 int api_send(struct api *api, const char *method, const char *path, const json_t *body,
-	     json_t **ret_json, long *ret_status);
-/* Says what a problem+json says. json may be NULL. */
-void api_say_problem(const char *path, const json_t *json, long status);
+	     json_t **ret_json);
+/* GETs path without a word. */
+int api_get_quiet(struct api *api, const char *path, json_t **ret_json);
 
-/* GETs path into an open file. As api_get. The request may take as long as bytes come. */
+/* GETs path into an open file. As api_send; what the file could not hold is said. The request may
+ * take as long as bytes come. */
 int api_download(struct api *api, const char *path, FILE *to);
-/* POSTs a whole file to path. As api_get; *ret_json is what was answered. */
+/* POSTs a whole file to path. As api_send. */
 int api_upload(struct api *api, const char *path, FILE *from, json_t **ret_json);
 
 /* The daemon that games of this environment find, for questions that may take 300 ms; NULL where
@@ -53,6 +45,9 @@ bool api_daemon_waits(void);
 
 /* text with all but unreserved characters percent-encoded, malloc()ed; NULL: no memory. */
 char *api_escape(const char *text);
+
+/* The first most of an array's texts in one, malloc()ed; NULL: no memory. */
+char *api_join(const json_t *texts, const char *between, size_t most);
 
 /* The directory whose http.sock was found, "" with --url. Valid as long as api. */
 const char *api_directory(const struct api *api);

@@ -1,36 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that are parameters of the API: they are handed on as they are, the daemon judges them.
+/* The options of commands. Most are parameters of the API: they are handed on as they are, the
+ * daemon judges them.
  */
 #ifndef FPROF_TOOL_ASK_H
 #define FPROF_TOOL_ASK_H
 
-#include "tool.h"
+#include "answer.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-
-struct ask_option {
-	const char *option;    /* "--over-ms" */
-	const char *parameter; /* "over_ms" */
-	bool repeats;
-};
 
 struct ask {
-	const char *session; /* as given, "current" without */
-	char *query;	     /* "a=1&b=2", "" */
+	const char *session; /* as given; NULL: it was not */
+	char *query;	     /* "&a=1&b=2", NULL: nothing was given */
+	json_t *body;	     /* an object: parameters become its members instead; NULL: a query */
+};
+void ask_deinit(struct ask *ask);
+#define _cleanup_ask_ __attribute__((cleanup(ask_deinit)))
+
+/* An option that stays with the command. A table of them ends with a NULL. */
+struct ask_option {
+	const char *option; /* "--sort" */
+	const char **value; /* NULL: it takes none */
+	bool *flag;	    /* which is set then */
 };
 
-/* Reads argv: options of the table (NULL ends it), and at most one session. TOOL_OK or TOOL_USAGE,
- * said. ask_deinit it in any case. */
-int ask_parse(const struct ask_option *table, int argc, char **argv, struct ask *ret_ask);
-void ask_deinit(struct ask *ask);
+/*
+ * words: the options that are parameters, with blanks between: "over-ms" is --over-ms, which gives
+ * over_ms. Of one that is given twice the last counts; a word with "*" at its end may be there
+ * several times. In a body "#" marks whole numbers, "%" numbers; all else is text.
+ *
+ * Takes the option at argv[*index]. 1: it was one; 0: it was not; -1: a wrong one, which was said.
+ */
+int ask_take(struct ask *ask, const char *words, const struct ask_option *own, int argc,
+	     char **argv, int *index);
+/* Takes all options; what is left is argv[1..*argc). TOOL_OK, or TOOL_USAGE after saying why. */
+int ask_options(struct ask *ask, const char *words, const struct ask_option *own, int *argc,
+		char **argv);
+/* The same where at most one session is left, and taken. */
+int ask_parse(struct ask *ask, const char *words, const struct ask_option *own, int argc,
+	      char **argv);
+
 /* Was the parameter given? */
 bool ask_has(const struct ask *ask, const char *parameter);
 /* TOOL_OK or TOOL_FAILED. */
 int ask_add(struct ask *ask, const char *parameter, const char *value);
-/* "/api/v1/sessions/SESSION/what?query", malloc()ed; NULL: no memory. */
+
+/* "base?query", and the same below the session's path; malloc()ed; NULL: no memory,
+ * which was said. */
+char *ask_address(const struct ask *ask, const char *base);
 char *ask_path(const struct ask *ask, const char *what);
 
-#define _cleanup_ask_ __attribute__((cleanup(ask_deinit)))
+/* A number that an option gave; text NULL: it was not given, and *ret stays. TOOL_OK, or TOOL_USAGE
+ * after saying what it takes. most: LONG_MAX is no bound. */
+int ask_number(const char *option, const char *text, long least, long most, long *ret);
+/* The same for one that is finite and not below 0; what: "milliseconds". */
+int ask_real(const char *option, const char *what, const char *text, double *ret);
 
 #endif

@@ -5,43 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_list(const json_t *list)
+static void capture_row(struct table *table, const json_t *capture)
+{
+	table_row(table, capture, "id", "kind", "name", "created_utc", NULL);
+	table_row(table, json_object_get(capture, "frames"), "first", "last", NULL);
+	table_row(table, capture, "bytes", "note", NULL);
+}
+
+static int print(const json_t *answer)
 {
 	static const char *const heads[] = {"id",   "<kind", "<name", "<created", "first",
 					    "last", "bytes", "<note", NULL};
-	_cleanup_table_ struct table *table = table_new(heads);
-	const json_t *capture;
-	size_t i;
 
-	if (!table)
-		return;
-	json_array_foreach(list, i, capture)
-	{
-		const json_t *frames = json_object_get(capture, "frames");
-
-		table_integer(table, json_object_get(capture, "id"));
-		table_cell(table, answer_text(capture, "kind"));
-		table_cell(table, answer_text(capture, "name"));
-		table_cell(table, answer_text(capture, "created_utc"));
-		table_integer(table, json_object_get(frames, "first"));
-		table_integer(table, json_object_get(frames, "last"));
-		table_integer(table, json_object_get(capture, "bytes"));
-		table_cell(table, answer_text(capture, "note"));
-	}
-	table_print(table);
-}
-
-static int list(const struct tool_options *options)
-{
-	_cleanup_json_ json_t *captures = NULL;
-	int r = answer_get(options, "/api/v1/captures", &captures);
-
-	if (r != TOOL_OK)
-		return r;
-	if (options->json)
-		return answer_print(captures);
-	print_list(json_object_get(captures, "captures"));
-	return TOOL_OK;
+	return table_list(heads, json_object_get(answer, "captures"), capture_row);
 }
 
 /* What is to be done with one capture. */
@@ -52,25 +28,17 @@ struct change {
 
 static int change(const struct tool_options *options, const struct change *what)
 {
-	_cleanup_api_ struct api *api = NULL;
-	_cleanup_json_ json_t *body = NULL, *answer = NULL;
-	_cleanup_free_ char *path = NULL;
-	long status = 0;
-	int r = api_new(options, &api);
+	_cleanup_json_ json_t *body = NULL;
+	char *path = NULL;
 
-	if (r != TOOL_OK)
-		return r;
-	if (what->key)
+	if (what->key) {
 		body = json_pack("{s:s}", what->key, what->value);
-	if ((what->key && !body) || asprintf(&path, "/api/v1/captures/%s", what->id) < 0)
-		return TOOL_FAILED;
-	r = api_send(api, what->method, path, body, &answer, &status);
-	if (r != TOOL_OK) {
-		if (status)
-			api_say_problem(path, answer, status);
-		return r;
+		if (!body)
+			return tool_usage("a %s is a text in UTF-8", what->key);
 	}
-	return options->json ? answer_print(answer) : TOOL_OK;
+	if (asprintf(&path, "/api/v1/captures/%s", what->id) < 0)
+		return TOOL_FAILED;
+	return answer_ask(options, what->method, path, body, NULL);
 }
 
 int tool_captures(const struct tool_options *options, int argc, char **argv)
@@ -78,7 +46,7 @@ int tool_captures(const struct tool_options *options, int argc, char **argv)
 	struct change what = {.id = argc > 2 ? argv[2] : ""};
 
 	if (argc == 1)
-		return list(options);
+		return answer_ask(options, "GET", strdup("/api/v1/captures"), NULL, print);
 	if (argc > 2 && (strspn(what.id, "0123456789") != strlen(what.id) || !what.id[0]))
 		return tool_usage("a capture is a number from `fprof captures`, not '%s'", what.id);
 	if (argc == 3 && strcmp(argv[1], "delete") == 0) {

@@ -3,54 +3,32 @@
  * `fprof detail`: which levels of detail sit where, and changing one. A path is given as the API
  * takes it: with slashes, or as a JSON array.
  */
-#include "answer.h"
-#include "api.h"
-#include "tool.h"
+#include "ask.h"
 
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct detail_query {
-	const char *session;
 	const char *path;  /* NULL: none */
 	const char *level; /* "0".."2", "inherit"; NULL: nothing is to be changed */
 	const char *mask, *unmask;
 };
 
-static int take_place(struct detail_query *query, const char *argument)
+static int parse(struct detail_query *query, struct ask *ask, int argc, char **argv)
 {
-	if (argument[0] == '-')
-		return tool_usage("detail does not know %s", argument);
-	if (!query->path)
-		query->path = argument;
-	else if (!query->level)
-		query->level = argument;
-	else
-		return tool_usage("detail takes a path and a level, not %s", argument);
-	return TOOL_OK;
-}
+	const struct ask_option own[] = {{"--session", &ask->session, NULL},
+					 {"--mask", &query->mask, NULL},
+					 {"--unmask", &query->unmask, NULL},
+					 {NULL, NULL, NULL}};
+	int r = ask_options(ask, "", own, &argc, argv);
 
-static int parse(struct detail_query *query, int argc, char **argv)
-{
-	int i, taken, r = TOOL_OK;
-
-	*query = (struct detail_query){.session = "current"};
-	for (i = 1; i < argc && r == TOOL_OK; i++) {
-		const char *name = argv[i];
-
-		taken = tool_option(argc, argv, &i, "--session", &query->session);
-		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--mask", &query->mask);
-		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--unmask", &query->unmask);
-		if (taken < 0)
-			return tool_usage("%s needs a value", name);
-		if (taken == 0)
-			r = take_place(query, argv[i]);
-	}
 	if (r != TOOL_OK)
 		return r;
+	if (argc > 3)
+		return tool_usage("detail takes a path and a level, not %s", argv[3]);
+	query->path = argv[1];
+	query->level = argc > 2 ? argv[2] : NULL;
 	if ((query->mask != NULL) + (query->unmask != NULL) + (query->path != NULL) > 1)
 		return tool_usage("detail takes one of a path, --mask and --unmask");
 	if (query->level && strcmp(query->level, "inherit") != 0 &&
@@ -89,25 +67,11 @@ static json_t *body_of(const struct detail_query *query)
 	return json_pack("{s:o, s:i}", "path", path, "level", query->level[0] - '0');
 }
 
-/* A name cannot write to the terminal. */
-static void print_name(const char *name)
-{
-	for (; name && *name; name++)
-		putchar((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
-}
-
 static void print_path(const json_t *path)
 {
-	const json_t *name;
-	size_t i;
+	_cleanup_free_ char *text = api_join(path, " > ", SIZE_MAX);
 
-	if (json_array_size(path) == 0)
-		printf("everything");
-	json_array_foreach(path, i, name)
-	{
-		printf("%s", i ? " > " : "");
-		print_name(json_string_value(name));
-	}
+	printf("%s", text && text[0] ? text : "everything");
 }
 
 static void print_node(const json_t *node)
@@ -115,7 +79,7 @@ static void print_node(const json_t *node)
 	const json_t *from = json_object_get(node, "from");
 
 	print_path(json_object_get(node, "path"));
-	printf(": level %lld", (long long)json_integer_value(json_object_get(node, "in_force")));
+	printf(": level %lld", answer_integer(node, "in_force"));
 	if (!json_is_null(json_object_get(node, "own"))) {
 		printf(", its own\n");
 	} else if (json_is_null(from)) {
@@ -127,7 +91,7 @@ static void print_node(const json_t *node)
 	}
 }
 
-static void print_detail(const json_t *answer)
+static int print(const json_t *answer)
 {
 	const json_t *node = json_object_get(answer, "node"), *category;
 	const json_t *categories = json_object_get(answer, "categories");
@@ -136,116 +100,52 @@ static void print_detail(const json_t *answer)
 
 	if (json_is_object(node)) {
 		print_node(node);
-		return;
+		return TOOL_OK;
 	}
 	json_array_foreach(levels, i, node)
 	{
 		print_node(node);
 	}
 	if (json_array_size(levels) == 0)
-		printf("everything: level %lld\n",
-		       (long long)json_integer_value(json_object_get(answer, "default")));
+		printf("everything: level %lld\n", answer_integer(answer, "default"));
 	json_array_foreach(categories, i, category)
 	{
-		if (!json_is_true(json_object_get(category, "masked")))
-			continue;
-		printf("category ");
-		print_name(json_string_value(json_object_get(category, "category")));
-		printf(": masked\n");
+		if (json_is_true(json_object_get(category, "masked")))
+			printf("category %s: masked\n", answer_text(category, "category"));
 	}
+	return TOOL_OK;
 }
 
-/* Adds &path=... for each name, or ?path=... for the text. malloc'ed, NULL: no memory. */
-static char *question(const char *base, const char *path)
+/* A path parameter for each name, or one for the text. */
+static int add_path(struct ask *ask, const char *path)
 {
 	_cleanup_json_ json_t *names = path_json(path);
-	char *made = strdup(base), *longer;
-	const json_t *name;
 	size_t i, count = json_is_array(names) ? json_array_size(names) : 1;
+	int r = names ? TOOL_OK : TOOL_USAGE;
 
-	for (i = 0; made && names && i < count; i++) {
-		_cleanup_free_ char *escaped = NULL;
+	for (i = 0; r == TOOL_OK && i < count; i++) {
+		const json_t *name = json_is_array(names) ? json_array_get(names, i) : names;
 
-		name = json_is_array(names) ? json_array_get(names, i) : names;
-		escaped = api_escape(json_string_value(name) ? json_string_value(name) : "");
-		if (!escaped || asprintf(&longer, "%s%cpath=%s", made, i ? '&' : '?', escaped) < 0)
-			longer = NULL;
-		free(made);
-		made = longer;
+		r = ask_add(ask, "path", json_string_value(name) ? json_string_value(name) : "");
 	}
-	if (names)
-		return made;
-	free(made);
-	return NULL;
-}
-
-/* What was perhaps meant by a name that is not known. */
-static void say_near(const json_t *problem)
-{
-	const char *type = json_string_value(json_object_get(problem, "type"));
-	const json_t *name;
-	size_t i;
-
-	if (!type || strncmp(type, "/problems/unknown-", 18) != 0)
-		return;
-	json_array_foreach(json_object_get(problem, "allowed"), i, name)
-	{
-		printf("%s", i ? ", " : "there is ");
-		print_name(json_string_value(name));
-	}
-	if (json_array_size(json_object_get(problem, "allowed")) > 0)
-		printf("\n");
-}
-
-static int ask(struct api *api, const char *method, const char *path, const json_t *body,
-	       json_t **ret_answer)
-{
-	long status = 0;
-	int r = api_send(api, method, path, body, ret_answer, &status);
-
-	if (r == TOOL_OK || !status)
-		return r;
-	api_say_problem(path, *ret_answer, status);
-	say_near(*ret_answer);
 	return r;
-}
-
-static int change(struct api *api, const struct detail_query *query, const char *path,
-		  json_t **ret_answer)
-{
-	_cleanup_json_ json_t *body = body_of(query);
-
-	return body ? ask(api, "PUT", path, body, ret_answer) : TOOL_USAGE;
 }
 
 int tool_detail(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_free_ char *escaped = NULL, *path = NULL, *asked = NULL;
-	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_api_ struct api *api = NULL;
-	struct detail_query query;
-	int r = parse(&query, argc, argv);
+	_cleanup_ask_ struct ask ask = {0};
+	_cleanup_json_ json_t *body = NULL;
+	struct detail_query query = {0};
+	int r = parse(&query, &ask, argc, argv);
+	bool change = query.level || query.mask || query.unmask;
 
-	if (r != TOOL_OK)
-		return r;
-	escaped = api_escape(query.session);
-	if (!escaped || asprintf(&path, "/api/v1/sessions/%s/detail", escaped) < 0) {
-		path = NULL;
-		return TOOL_FAILED;
-	}
-	r = api_new(options, &api);
-	if (r != TOOL_OK)
-		return r;
-	if (query.level || query.mask || query.unmask) {
-		r = change(api, &query, path, &answer);
-	} else {
-		asked = query.path ? question(path, query.path) : strdup(path);
-		r = asked ? ask(api, "GET", asked, NULL, &answer) : TOOL_USAGE;
+	if (r == TOOL_OK && change) {
+		body = body_of(&query);
+		r = body ? TOOL_OK : TOOL_USAGE;
+	} else if (r == TOOL_OK && query.path) {
+		r = add_path(&ask, query.path);
 	}
 	if (r != TOOL_OK)
 		return r;
-	if (options->json)
-		return answer_print(answer);
-	print_detail(answer);
-	return TOOL_OK;
+	return answer_ask(options, change ? "PUT" : "GET", ask_path(&ask, "detail"), body, print);
 }

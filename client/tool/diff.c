@@ -1,73 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* `fprof diff`: where the time of a frame went on one side and on the other. */
-#include "answer.h"
+#include "ask.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-struct diff_query {
-	const char *sides[2], *by, *limit, *floor_ms, *stream;
-};
-
-static int parse(struct diff_query *query, int argc, char **argv)
-{
-	int i, n = 0;
-
-	for (i = 1; i < argc; i++) {
-		const char *argument = argv[i];
-		int taken = tool_option(argc, argv, &i, "--by", &query->by);
-
-		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--limit", &query->limit);
-		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--floor-ms", &query->floor_ms);
-		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--stream", &query->stream);
-		if (taken < 0)
-			return tool_usage("%s needs a value", argument);
-		if (taken > 0)
-			continue;
-		if (argument[0] == '-' || n == 2)
-			return tool_usage("diff does not know '%s'", argument);
-		query->sides[n++] = argument;
-	}
-	return n == 2 ? TOOL_OK : tool_usage("diff needs two sides, as in: fprof diff 12 13");
-}
-
-static int put(FILE *path, const char *key, const char *value)
-{
-	_cleanup_free_ char *escaped = value ? api_escape(value) : NULL;
-
-	if (value && !escaped)
-		return TOOL_FAILED;
-	if (value)
-		fprintf(path, "%c%s=%s", strcmp(key, "a") == 0 ? '?' : '&', key, escaped);
-	return TOOL_OK;
-}
-
-static int path_of(const struct diff_query *query, char **ret_path)
-{
-	const char *const values[][2] = {
-		{"a", query->sides[0]},	 {"b", query->sides[1]},	{"by", query->by},
-		{"limit", query->limit}, {"floor_ms", query->floor_ms}, {"stream", query->stream}};
-	size_t bytes, i;
-	FILE *path = open_memstream(ret_path, &bytes);
-	int r = path ? TOOL_OK : TOOL_FAILED;
-
-	if (!path)
-		return r;
-	fputs("/api/v1/diff", path);
-	for (i = 0; r == TOOL_OK && i < sizeof(values) / sizeof(values[0]); i++)
-		r = put(path, values[i][0], values[i][1]);
-	fclose(path);
-	return r;
-}
-
-static double ms_of(const json_t *json, const char *key)
-{
-	return json_number_value(json_object_get(json, key)) / 1e6;
-}
 
 /* The three numbers and the interval of one row, in front of its name. both: it is on both sides.
  */
@@ -75,10 +11,11 @@ static void print_number(const json_t *number, bool both)
 {
 	const json_t *interval = json_object_get(number, "interval_ns");
 
-	printf("%9.3f %9.3f %+9.3f", ms_of(number, "a_ns"), ms_of(number, "b_ns"),
-	       ms_of(number, "delta_ns"));
+	printf("%9.3f %9.3f %+9.3f", answer_ms(number, "a_ns"), answer_ms(number, "b_ns"),
+	       answer_ms(number, "delta_ns"));
 	if (json_is_object(interval))
-		printf("  %+8.3f to %+8.3f  ", ms_of(interval, "low"), ms_of(interval, "high"));
+		printf("  %+8.3f to %+8.3f  ", answer_ms(interval, "low"),
+		       answer_ms(interval, "high"));
 	else
 		printf("  %-20s  ", both ? "too few frames" : "");
 }
@@ -135,11 +72,10 @@ static void print_lost(const json_t *answer)
 static void print_rows(const json_t *answer, const char *key, const char *by, const char *title)
 {
 	const json_t *rows = json_object_get(answer, key), *row;
-	json_int_t all =
-		json_integer_value(json_object_get(json_object_get(answer, "counts"), key));
+	long long all = answer_integer(json_object_get(answer, "counts"), key);
 	size_t i;
 
-	printf("\n%s: %lld\n", title, (long long)all);
+	printf("\n%s: %lld\n", title, all);
 	json_array_foreach(rows, i, row)
 	{
 		print_number(json_object_get(row, by), strcmp(key, "moved") == 0);
@@ -149,7 +85,7 @@ static void print_rows(const json_t *answer, const char *key, const char *by, co
 		printf("... and more: --limit N shows them\n");
 }
 
-static void print(const json_t *answer)
+static int print(const json_t *answer)
 {
 	const json_t *budget = json_object_get(answer, "budget"), *part;
 	const json_t *counts = json_object_get(answer, "counts");
@@ -170,27 +106,26 @@ static void print(const json_t *answer)
 	print_rows(answer, "appeared", "total", "only in b");
 	print_rows(answer, "vanished", "total", "only in a");
 	printf("\n%lld the same, %lld differ by less than %g ms, %lld not looked at\n",
-	       (long long)json_integer_value(json_object_get(counts, "same")),
-	       (long long)json_integer_value(json_object_get(counts, "below_floor")),
+	       answer_integer(counts, "same"), answer_integer(counts, "below_floor"),
 	       json_number_value(json_object_get(answer, "floor_ms")),
-	       (long long)json_integer_value(json_object_get(counts, "not_tried")));
+	       answer_integer(counts, "not_tried"));
+	return TOOL_OK;
 }
 
 int tool_diff(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_free_ char *path = NULL;
-	struct diff_query query = {0};
-	int r = parse(&query, argc, argv);
+	_cleanup_ask_ struct ask ask = {0};
+	int r = ask_options(&ask, "by limit floor-ms stream", NULL, &argc, argv);
 
+	if (r == TOOL_OK && argc < 3)
+		return tool_usage("diff needs two sides, as in: fprof diff 12 13");
+	if (r == TOOL_OK && argc > 3)
+		return tool_usage("diff does not know '%s'", argv[3]);
 	if (r == TOOL_OK)
-		r = path_of(&query, &path);
+		r = ask_add(&ask, "a", argv[1]);
 	if (r == TOOL_OK)
-		r = answer_get(options, path, &answer);
+		r = ask_add(&ask, "b", argv[2]);
 	if (r != TOOL_OK)
 		return r;
-	if (options->json)
-		return answer_print(answer);
-	print(answer);
-	return TOOL_OK;
+	return answer_ask(options, "GET", ask_address(&ask, "/api/v1/diff"), NULL, print);
 }

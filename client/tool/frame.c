@@ -5,7 +5,7 @@
  * its children. In the total of a place a zone below another one of the same place does not count,
  * so that recursion is not counted twice.
  */
-#include "answer.h"
+#include "ask.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,32 +105,20 @@ static int by_self(const void *a, const void *b)
 	return (x->self_ns < y->self_ns) - (x->self_ns > y->self_ns);
 }
 
-static void ms_cell(struct table *table, double ns)
-{
-	char text[48];
-
-	snprintf(text, sizeof(text), "%.3f", ns / 1e6);
-	table_cell(table, text);
-}
-
 static void place_cells(struct table *table, const char *thread, const struct place *place)
 {
-	_cleanup_free_ char *name = NULL, *where = NULL;
-	json_t *calls = json_integer(place->calls);
+	bool waits = place->wait;
 
-	if (asprintf(&name, "%s%s%s%s", place->name, place->wait ? " (wait: " : "",
-		     place->wait ? place->wait : "", place->wait ? ")" : "") < 0)
-		name = NULL;
-	if (asprintf(&where, place->line ? "%s:%lld" : "%s", place->file[0] ? place->file : "-",
-		     (long long)place->line) < 0)
-		where = NULL;
 	table_cell(table, thread);
-	table_cell(table, name ? name : "");
-	table_cell(table, where ? where : "");
-	ms_cell(table, place->self_ns);
-	ms_cell(table, place->total_ns);
-	table_integer(table, calls);
-	json_decref(calls);
+	table_printf(table, "%s%s%s%s", place->name, waits ? " (wait: " : "",
+		     waits ? place->wait : "", waits ? ")" : "");
+	if (place->line)
+		table_printf(table, "%s:%lld", place->file[0] ? place->file : "-", place->line);
+	else
+		table_cell(table, place->file[0] ? place->file : "-");
+	table_printf(table, "%.3f", place->self_ns / 1e6);
+	table_printf(table, "%.3f", place->total_ns / 1e6);
+	table_printf(table, "%lld", place->calls);
 }
 
 static void thread_cells(struct table *table, const json_t *thread)
@@ -153,20 +141,7 @@ static void thread_cells(struct table *table, const json_t *thread)
 		place_cells(table, answer_text(thread, "name"), &at[i]);
 }
 
-static bool has_flag(const json_t *frame, const char *name)
-{
-	const json_t *flag;
-	size_t i;
-
-	json_array_foreach(json_object_get(frame, "flags"), i, flag)
-	{
-		if (json_string_value(flag) && strcmp(json_string_value(flag), name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void print_zones(const json_t *frame)
+static int print_zones(const json_t *frame)
 {
 	static const char *const heads[] = {"<thread",	"<zone", "<where", "self ms",
 					    "total ms", "calls", NULL};
@@ -175,7 +150,7 @@ static void print_zones(const json_t *frame)
 	size_t i, zones = 0;
 
 	if (!table)
-		return;
+		return TOOL_FAILED;
 	json_array_foreach(threads, i, thread)
 	{
 		zones += json_array_size(json_object_get(thread, "zones"));
@@ -184,17 +159,22 @@ static void print_zones(const json_t *frame)
 	putchar('\n');
 	if (zones > 0)
 		table_print(table);
-	else if (has_flag(frame, "events_evicted"))
+	else if (answer_has_flag(frame, "events_evicted"))
 		puts("its events have left the history to make room for newer ones");
 	else
 		puts("no zone was recorded in it");
 	if (json_is_true(json_object_get(frame, "truncated")))
 		puts("the deepest zones are left out: there are too many for one answer");
+	return TOOL_OK;
 }
 
-struct frame_query {
-	const char *session, *frame, *stream;
-};
+static int print(const json_t *frame)
+{
+	_cleanup_json_ json_t *row = json_pack("[O]", frame);
+	int r = answer_print_frames(row);
+
+	return r == TOOL_OK ? print_zones(frame) : r;
+}
 
 static int check_frame(const char *text)
 {
@@ -205,52 +185,26 @@ static int check_frame(const char *text)
 	return tool_usage("frame takes a frame's number, 'slowest' or 'latest', not '%s'", text);
 }
 
-static int parse(struct frame_query *query, int argc, char **argv)
-{
-	int i, r;
-
-	*query = (struct frame_query){.session = NULL};
-	for (i = 1; i < argc; i++) {
-		const char *argument = argv[i];
-		int taken = tool_option(argc, argv, &i, "--stream", &query->stream);
-
-		if (taken < 0)
-			return tool_usage("%s needs a value", argument);
-		if (taken > 0)
-			continue;
-		if (argument[0] == '-' || query->session)
-			return tool_usage("frame does not know '%s'", argument);
-		query->session = query->frame;
-		query->frame = argument;
-	}
-	if (!query->frame)
-		return tool_usage("frame takes a frame's number, 'slowest' or 'latest'");
-	r = check_frame(query->frame);
-	if (!query->session)
-		query->session = "current";
-	return r == TOOL_OK ? answer_check_session(query->session) : r;
-}
-
 int tool_frame(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_json_ json_t *frame = NULL, *row = NULL;
-	_cleanup_free_ char *path = NULL, *stream = NULL;
-	struct frame_query query;
-	int r = parse(&query, argc, argv);
+	_cleanup_free_ char *what = NULL;
+	_cleanup_ask_ struct ask ask = {0};
+	const char *frame;
+	int r = ask_options(&ask, "stream", NULL, &argc, argv);
 
 	if (r != TOOL_OK)
 		return r;
-	stream = api_escape(query.stream ? query.stream : "");
-	if (!stream || asprintf(&path, "/api/v1/sessions/%s/frames/%s%s%s", query.session,
-				query.frame, query.stream ? "?stream=" : "", stream) < 0)
-		return TOOL_FAILED;
-	r = answer_get(options, path, &frame);
+	if (argc < 2)
+		return tool_usage("frame takes a frame's number, 'slowest' or 'latest'");
+	frame = argv[--argc];
+	r = check_frame(frame);
+	if (r == TOOL_OK)
+		r = ask_parse(&ask, "", NULL, argc, argv);
 	if (r != TOOL_OK)
 		return r;
-	if (options->json)
-		return answer_print(frame);
-	row = json_pack("[O]", frame);
-	answer_print_frames(row);
-	print_zones(frame);
-	return TOOL_OK;
+	if (asprintf(&what, "frames/%s", frame) < 0) {
+		what = NULL;
+		return TOOL_FAILED;
+	}
+	return answer_ask(options, "GET", ask_path(&ask, what), NULL, print);
 }

@@ -3,10 +3,8 @@
  * `fprof frames`: rows of frames as a table. Sorting and filtering are done here, over all rows
  * that the daemon has; without either only the newest are asked for.
  */
-#include "answer.h"
+#include "ask.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,105 +13,48 @@
 #define LAST_MAX     3600
 
 struct frames_query {
-	const char *session, *stream;
 	const char *sort; /* a key of the API's frames; NULL: by number */
-	double over_ns;	  /* only frames of a longer wall time; < 0: all */
+	double over_ms;	  /* only frames of a longer wall time; < 0: all */
 	long last;
 };
 
-static int parse_last(const char *text, long *ret_last)
-{
-	char *end;
-
-	errno = 0;
-	*ret_last = strtol(text, &end, 10);
-	if (errno || end == text || *end || *ret_last < 1 || *ret_last > LAST_MAX)
-		return tool_usage("--last takes a number from 1 to %d, not '%s'", LAST_MAX, text);
-	return TOOL_OK;
-}
-
-static int parse_over(const char *text, double *ret_ns)
-{
-	char *end;
-	double ms = strtod(text, &end);
-
-	if (end == text || *end || !isfinite(ms) || ms < 0)
-		return tool_usage("--over takes milliseconds, 0 or more, not '%s'", text);
-	*ret_ns = ms * 1e6;
-	return TOOL_OK;
-}
-
+/* text NULL: it was not given. */
 static int parse_sort(const char *text, const char **ret_key)
 {
 	static const char *const names[][2] = {
 		{"frame", NULL}, {"wall", "wall_ns"}, {"cpu", "cpu_ns"}, {"gpu", "gpu_ns"}};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; text && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(text, names[i][0]) == 0) {
 			*ret_key = names[i][1];
 			return TOOL_OK;
 		}
 	}
-	return tool_usage("--sort takes frame, wall, cpu or gpu, not '%s'", text);
+	return !text ? TOOL_OK : tool_usage("--sort takes frame, wall, cpu or gpu, not '%s'", text);
 }
 
-/* 1: argv[*index] was an option; 0: it was not; -1: it was a wrong one, and that was said. */
-static int parse_option(struct frames_query *query, int argc, char **argv, int *index)
+static int parse(struct frames_query *query, struct ask *ask, int argc, char **argv)
 {
-	const char *argument = argv[*index], *last = NULL, *over = NULL, *sort = NULL;
-	int taken = tool_option(argc, argv, index, "--last", &last), r = TOOL_OK;
+	const char *last = NULL, *over = NULL, *sort = NULL;
+	const struct ask_option own[] = {{"--last", &last, NULL},
+					 {"--over", &over, NULL},
+					 {"--sort", &sort, NULL},
+					 {NULL, NULL, NULL}};
+	char rows[24];
+	int r = ask_parse(ask, "stream", own, argc, argv);
 
-	if (taken == 0)
-		taken = tool_option(argc, argv, index, "--stream", &query->stream);
-	if (taken == 0)
-		taken = tool_option(argc, argv, index, "--over", &over);
-	if (taken == 0)
-		taken = tool_option(argc, argv, index, "--sort", &sort);
-	if (taken < 0)
-		r = tool_usage("%s needs a value", argument);
-	else if (last)
-		r = parse_last(last, &query->last);
-	else if (over)
-		r = parse_over(over, &query->over_ns);
-	else if (sort)
+	*query = (struct frames_query){.over_ms = -1, .last = LAST_DEFAULT};
+	if (r == TOOL_OK)
+		r = ask_number("--last", last, 1, LAST_MAX, &query->last);
+	if (r == TOOL_OK)
+		r = ask_real("--over", "milliseconds", over, &query->over_ms);
+	if (r == TOOL_OK)
 		r = parse_sort(sort, &query->sort);
-	return r == TOOL_OK ? taken : -1;
-}
-
-static int parse(struct frames_query *query, int argc, char **argv)
-{
-	int i;
-
-	*query = (struct frames_query){.over_ns = -1, .last = LAST_DEFAULT};
-	for (i = 1; i < argc; i++) {
-		const char *argument = argv[i];
-		int taken = parse_option(query, argc, argv, &i);
-
-		if (taken < 0)
-			return TOOL_USAGE;
-		if (taken > 0)
-			continue;
-		if (argument[0] == '-' || query->session)
-			return tool_usage("frames does not know '%s'", argument);
-		query->session = argument;
-	}
-	if (!query->session)
-		query->session = "current";
-	return answer_check_session(query->session);
-}
-
-static int frames_path(const struct frames_query *query, char **ret_path)
-{
-	_cleanup_free_ char *session = api_escape(query->session);
-	_cleanup_free_ char *stream = api_escape(query->stream ? query->stream : "");
-	bool all = query->sort || query->over_ns >= 0;
-
-	if (!session || !stream ||
-	    asprintf(ret_path, "/api/v1/sessions/%s/frames?last=%ld%s%s", session,
-		     all ? LAST_MAX : query->last, query->stream ? "&stream=" : "", stream) < 0)
-		return TOOL_FAILED;
-	return TOOL_OK;
+	if (r != TOOL_OK)
+		return r;
+	snprintf(rows, sizeof(rows), "%ld", over || query->sort ? LAST_MAX : query->last);
+	return ask_add(ask, "last", rows);
 }
 
 static double number_of(const json_t *frame, const char *key)
@@ -123,12 +64,12 @@ static double number_of(const json_t *frame, const char *key)
 	return json_is_number(value) ? json_number_value(value) : -1;
 }
 
-static void drop_short(json_t *frames, double over_ns)
+static void drop_short(json_t *frames, double over_ms)
 {
 	size_t i;
 
 	for (i = json_array_size(frames); i > 0; i--) {
-		if (number_of(json_array_get(frames, i - 1), "wall_ns") <= over_ns)
+		if (number_of(json_array_get(frames, i - 1), "wall_ns") <= over_ms * 1e6)
 			json_array_remove(frames, i - 1);
 	}
 }
@@ -183,10 +124,10 @@ static void print_streams(const struct tool_options *options, const json_t *answ
 	const json_t *streams, *stream;
 	size_t i;
 
-	if (asprintf(&path, "/api/v1/sessions/%lld",
-		     (long long)json_integer_value(json_object_get(answer, "session"))) < 0 ||
+	if (asprintf(&path, "/api/v1/sessions/%lld", answer_integer(answer, "session")) < 0 ||
 	    answer_get(options, path, &session) != TOOL_OK)
 		return;
+	answer_clean(session);
 	streams = json_object_get(session, "streams");
 	json_array_foreach(streams, i, stream)
 	{
@@ -202,18 +143,16 @@ static void print_cut(const struct frames_query *query, const json_t *answer, si
 {
 	const json_t *rows = json_object_get(answer, "rows");
 	size_t shown = json_array_size(json_object_get(answer, "frames"));
-	json_int_t first = json_integer_value(json_object_get(rows, "first"));
-	json_int_t last = json_integer_value(json_object_get(rows, "last"));
+	long long first = answer_integer(rows, "first"), last = answer_integer(rows, "last");
 	size_t kept = first ? (size_t)(last - first + 1) : 0;
 
-	if (query->over_ns >= 0)
-		printf("%zu of %zu frames are longer than %g ms\n", matched, kept,
-		       query->over_ns / 1e6);
+	if (query->over_ms >= 0)
+		printf("%zu of %zu frames are longer than %g ms\n", matched, kept, query->over_ms);
 	else
 		matched = kept;
 	if (shown < matched)
 		printf("%zu of %zu frames; --last N shows more\n", shown, matched);
-	else if (query->over_ns < 0)
+	else if (query->over_ms < 0)
 		printf("%zu of %zu frames\n", shown, shown);
 }
 
@@ -221,20 +160,21 @@ int tool_frames(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
+	_cleanup_ask_ struct ask ask = {0};
 	struct frames_query query;
 	json_t *frames;
 	size_t matched;
-	int r = parse(&query, argc, argv);
+	int r = parse(&query, &ask, argc, argv);
 
-	if (r == TOOL_OK)
-		r = frames_path(&query, &path);
-	if (r == TOOL_OK)
-		r = answer_get(options, path, &answer);
+	if (r != TOOL_OK)
+		return r;
+	path = ask_path(&ask, "frames");
+	r = path ? answer_get(options, path, &answer) : TOOL_FAILED;
 	if (r != TOOL_OK)
 		return r;
 	frames = json_object_get(answer, "frames");
-	if (query.over_ns >= 0)
-		drop_short(frames, query.over_ns);
+	if (query.over_ms >= 0)
+		drop_short(frames, query.over_ms);
 	if (query.sort)
 		r = sort_by(frames, query.sort);
 	if (r != TOOL_OK)
@@ -243,9 +183,10 @@ int tool_frames(const struct tool_options *options, int argc, char **argv)
 	cut(frames, &query);
 	if (options->json)
 		return answer_print(answer);
-	answer_print_frames(frames);
+	answer_clean(answer);
+	r = answer_print_frames(frames);
 	print_cut(&query, answer, matched);
-	if (!query.stream && json_is_null(json_object_get(answer, "rows")))
+	if (!ask_has(&ask, "stream") && json_is_null(json_object_get(answer, "rows")))
 		print_streams(options, answer);
-	return TOOL_OK;
+	return r;
 }

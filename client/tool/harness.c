@@ -9,19 +9,19 @@
  * the game starts.
  */
 #include "harness.h"
+#include "answer.h"
+#include "output.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,8 +43,7 @@ struct harness {
 	bool unanswered;
 	pid_t child;
 	int pidfd;
-	char temporary[PATH_MAX];
-	FILE *file;
+	struct output output;
 };
 
 static volatile sig_atomic_t told_to_stop;
@@ -55,80 +54,21 @@ static void stop(int signal)
 	told_to_stop = 1;
 }
 
-/* ---- The file ---- */
-
-static int open_file(struct harness *h)
-{
-	int fd;
-
-	if ((size_t)snprintf(h->temporary, sizeof(h->temporary), "%s.XXXXXX", h->order->export) >=
-	    sizeof(h->temporary)) {
-		tool_say("%s: %s", h->order->export, strerror(ENAMETOOLONG));
-		return TOOL_CONFIG;
-	}
-	fd = mkostemp(h->temporary, O_CLOEXEC);
-	h->file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (h->file)
-		return TOOL_OK;
-	tool_say("%s: %s", h->order->export, strerror(errno));
-	h->temporary[0] = '\0';
-	return TOOL_CONFIG;
-}
-
-static int finish_file(struct harness *h)
-{
-	mode_t mask = umask(0);
-	FILE *file = h->file;
-	int failed = ferror(file) | fflush(file);
-
-	umask(mask);
-	failed |= fchmod(fileno(file), 0666 & ~mask) | fsync(fileno(file));
-	h->file = NULL;
-	failed |= fclose(file);
-	if (failed || rename(h->temporary, h->order->export) < 0) {
-		tool_say("%s: %s", h->order->export, strerror(errno));
-		return TOOL_FAILED;
-	}
-	h->temporary[0] = '\0';
-	return TOOL_OK;
-}
-
-static void drop_file(struct harness *h)
-{
-	if (h->file)
-		fclose(h->file);
-	if (h->temporary[0])
-		unlink(h->temporary);
-}
-
 /* ---- The game's session ---- */
-
-static int64_t member(const json_t *json, const char *key)
-{
-	return json_integer_value(json_object_get(json, key));
-}
-
-static int list_sessions(struct harness *h, json_t **ret_answer)
-{
-	long status;
-	int r = api_get_quiet(h->api, "/api/v1/sessions", ret_answer, &status);
-
-	return status == 0 ? TOOL_UNAVAILABLE : r;
-}
 
 static int find_newest(struct harness *h)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	const json_t *session;
 	size_t i;
-	int r = list_sessions(h, &answer);
+	int r = api_get_quiet(h->api, "/api/v1/sessions", &answer);
 
 	if (r != TOOL_OK)
 		return r;
 	json_array_foreach(json_object_get(answer, "sessions"), i, session)
 	{
-		if (member(session, "id") > h->newest)
-			h->newest = member(session, "id");
+		if (answer_integer(session, "id") > h->newest)
+			h->newest = answer_integer(session, "id");
 	}
 	return TOOL_OK;
 }
@@ -140,20 +80,20 @@ static int find_session(struct harness *h)
 	const json_t *session;
 	int64_t most = 0;
 	size_t i;
-	int r = list_sessions(h, &answer);
+	int r = api_get_quiet(h->api, "/api/v1/sessions", &answer);
 
 	if (r != TOOL_OK)
 		return r;
 	json_array_foreach(json_object_get(answer, "sessions"), i, session)
 	{
-		pid_t pid = (pid_t)member(session, "pid");
-		int64_t frames = member(session, "frames_total");
+		pid_t pid = (pid_t)answer_integer(session, "pid");
+		int64_t frames = answer_integer(session, "frames_total");
 
-		if (member(session, "id") <= h->newest ||
+		if (answer_integer(session, "id") <= h->newest ||
 		    (pid != h->child && getpgid(pid) != h->child))
 			continue;
 		if (frames > most || (most == 0 && pid == h->child)) {
-			h->session = member(session, "id");
+			h->session = answer_integer(session, "id");
 			most = frames;
 		}
 	}
@@ -176,12 +116,10 @@ static void freeze(struct harness *h)
 {
 	_cleanup_json_ json_t *body = json_pack("{s:s}", "state", "frozen");
 	char path[96];
-	long status;
 
 	snprintf(path, sizeof(path), "/api/v1/sessions/%" PRId64 "/recording", h->session);
-	if (body && api_send(h->api, "PUT", path, body, NULL, &status) == TOOL_OK &&
-	    (status < 200 || status > 299))
-		tool_say("recording could not be frozen (%ld); the game is ended at once", status);
+	if (body && api_send(h->api, "PUT", path, body, NULL) == TOOL_FAILED)
+		tool_say("recording could not be frozen; the game is ended at once");
 }
 
 /* ---- The game ---- */
@@ -351,14 +289,11 @@ static void settle(struct harness *h)
 	while (live && h->session && !h->unanswered && now_ms() < until) {
 		_cleanup_json_ json_t *session = NULL;
 		char path[96];
-		const char *state;
-		long status;
 
 		snprintf(path, sizeof(path), "/api/v1/sessions/%" PRId64, h->session);
-		if (api_get_quiet(h->api, path, &session, &status) != TOOL_OK)
+		if (api_get_quiet(h->api, path, &session) != TOOL_OK)
 			break;
-		state = json_string_value(json_object_get(session, "state"));
-		live = state && strcmp(state, "live") == 0;
+		live = strcmp(answer_text(session, "state"), "live") == 0;
 		if (live)
 			nanosleep(&pause, NULL);
 	}
@@ -382,10 +317,10 @@ static int write_report(struct harness *h)
 					.unanswered = h->unanswered,
 					.started = h->started};
 	bool complete = false;
-	int r = harness_report_write(h->api, &report, h->file, &complete);
+	int r = harness_report_write(h->api, &report, h->output.file, &complete);
 
 	if (r == TOOL_OK)
-		r = finish_file(h);
+		r = output_finish(&h->output);
 	if (r != TOOL_OK || complete)
 		return r;
 	tool_say("%ld of %ld frames were measured; %s says why", h->frames.count, h->frames.wanted,
@@ -395,7 +330,8 @@ static int write_report(struct harness *h)
 
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = stop};
+	/* a poll ends all the same */
+	struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -404,7 +340,7 @@ static void catch_signals(void)
 
 static int run_all(struct harness *h, const struct tool_options *options)
 {
-	int r = open_file(h);
+	int r = output_open(&h->output, h->order->export);
 
 	if (r == TOOL_OK)
 		r = api_new(options, &h->api);
@@ -432,7 +368,7 @@ int harness_run(const struct tool_options *options, const struct harness_order *
 			    .pidfd = -1};
 	int r = run_all(&h, options);
 
-	drop_file(&h);
+	output_deinit(&h.output);
 	harness_frames_deinit(&h.frames);
 	api_free(h.api);
 	if (h.pidfd >= 0)

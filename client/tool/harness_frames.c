@@ -4,12 +4,12 @@
  * behind what is to be skipped, without those in which the game was loading or not recorded. They
  * are read as they come: rows stay for some thousand frames only.
  */
+#include "answer.h"
 #include "harness.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS_AT_ONCE 3600
 
@@ -24,21 +24,6 @@ static int64_t number_of(const json_t *row, const char *key)
 	const json_t *value = json_object_get(row, key);
 
 	return json_is_integer(value) ? json_integer_value(value) : HARNESS_UNKNOWN;
-}
-
-static bool has_flag(const json_t *row, const char *flag)
-{
-	const json_t *flags = json_object_get(row, "flags"), *value;
-	size_t i;
-
-	json_array_foreach(flags, i, value)
-	{
-		const char *text = json_string_value(value);
-
-		if (text && strcmp(text, flag) == 0)
-			return true;
-	}
-	return false;
 }
 
 static struct harness_frame frame_of(const json_t *row)
@@ -59,11 +44,11 @@ static void take_row(struct harness_frames *f, const json_t *row)
 	f->next = number + 1;
 	if (f->count == f->wanted)
 		f->after++;
-	else if (has_flag(row, "startup"))
+	else if (answer_has_flag(row, "startup"))
 		f->startup++;
-	else if (has_flag(row, "loading"))
+	else if (answer_has_flag(row, "loading"))
 		f->loading++;
-	else if (has_flag(row, "paused"))
+	else if (answer_has_flag(row, "paused"))
 		f->paused++;
 	else if (f->skipped < f->skip)
 		f->skipped++;
@@ -75,16 +60,15 @@ static int read_rows(struct api *api, int64_t session, int64_t from, int64_t to,
 {
 	_cleanup_json_ json_t *answer = NULL;
 	char path[128];
-	long status;
 	int r;
 
 	snprintf(path, sizeof(path),
 		 "/api/v1/sessions/%" PRId64 "/frames?from=%" PRId64 "&to=%" PRId64, session, from,
 		 to);
-	r = api_get_quiet(api, path, &answer, &status);
+	r = api_get_quiet(api, path, &answer);
 	if (r == TOOL_OK)
 		*ret_rows = json_incref(json_object_get(answer, "frames"));
-	return status == 0 ? TOOL_UNAVAILABLE : r;
+	return r;
 }
 
 int harness_frames_read(struct api *api, int64_t session, struct harness_frames *f)

@@ -4,6 +4,7 @@
  * raised when what is there changes its meaning. Numbers that were not measured are null, with the
  * reason where there is more than one.
  */
+#include "answer.h"
 #include "harness.h"
 
 #include <inttypes.h>
@@ -120,7 +121,7 @@ static json_t *read_table(struct api *api, const struct harness_report *report, 
 	json_t *table = NULL, *rows;
 	char path[256];
 	size_t had = 0;
-	long status;
+	int r;
 
 	for (;;) {
 		_cleanup_json_ json_t *page = NULL;
@@ -130,9 +131,10 @@ static json_t *read_table(struct api *api, const struct harness_report *report, 
 			 "&to=%" PRId64 "&limit=%d&offset=%zu",
 			 report->session, per, f->at[0].number, f->at[f->count - 1].number,
 			 ROWS_AT_ONCE, had);
-		if (api_get_quiet(api, path, &page, &status) != TOOL_OK) {
-			*ret_reason = status ? "the daemon refused to tell of zones"
-					     : "the daemon does not answer";
+		r = api_get_quiet(api, path, &page);
+		if (r != TOOL_OK) {
+			*ret_reason = r == TOOL_FAILED ? "the daemon refused to tell of zones"
+						       : "the daemon does not answer";
 			json_decref(table);
 			return NULL;
 		}
@@ -142,8 +144,7 @@ static json_t *read_table(struct api *api, const struct harness_report *report, 
 		else
 			json_array_extend(json_object_get(table, "zones"), rows);
 		had += json_array_size(rows);
-		if (json_array_size(rows) == 0 ||
-		    (json_int_t)had >= json_integer_value(json_object_get(page, "count")))
+		if (json_array_size(rows) == 0 || (json_int_t)had >= answer_integer(page, "count"))
 			return table;
 	}
 }
@@ -192,8 +193,8 @@ static json_t *zones_json(struct api *api, const struct harness_report *report)
 	json = json_object();
 	copy(json, "range", calls, "range");
 	copy(json, "lost_events", calls, "lost_events");
-	evicted = json_integer_value(json_object_get(
-		json_object_get(json_object_get(calls, "range"), "left_out"), "evicted"));
+	evicted = answer_integer(json_object_get(json_object_get(calls, "range"), "left_out"),
+				 "evicted");
 	json_object_set_new(json, "reason",
 			    evicted ? json_sprintf("the events of %" PRId64
 						   " frames had left the history (history_frames, "
@@ -253,10 +254,8 @@ static json_t *bounds_json(struct api *api)
 {
 	_cleanup_json_ json_t *status = NULL;
 	json_t *json = json_object(), *config;
-	long http;
 
-	if (api_get_quiet(api, "/api/v1/status", &status, &http) != TOOL_OK)
-		status = NULL;
+	(void)api_get_quiet(api, "/api/v1/status", &status);
 	config = json_object_get(status, "config");
 	copy(json, "history_frames", config, "history_frames");
 	copy(json, "history_mib", config, "history_mib");
@@ -279,10 +278,9 @@ static json_t *session_json(struct api *api, const struct harness_report *report
 {
 	json_t *session = NULL;
 	char path[96];
-	long status;
 
 	snprintf(path, sizeof(path), "/api/v1/sessions/%" PRId64, report->session);
-	if (!report->session || api_get_quiet(api, path, &session, &status) != TOOL_OK)
+	if (!report->session || api_get_quiet(api, path, &session) != TOOL_OK)
 		return json_null();
 	return session;
 }

@@ -14,39 +14,19 @@
 struct tool_command {
 	const char *name;
 	tool_command_fn run;
-	bool own_options; /* it reads common options itself: what follows may be another command's
-			   */
 };
 
 static const struct tool_command commands[] = {
-	{"run", tool_run, true},
-	{"attach", tool_attach, false},
-	{"detach", tool_detach, false},
-	{"status", tool_status, false},
-	{"sessions", tool_sessions, false},
-	{"frames", tool_frames, false},
-	{"frame", tool_frame, false},
-	{"zones", tool_zones, false},
-	{"stats", tool_stats, false},
-	{"verdict", tool_verdict, false},
-	{"tail", tool_tail, false},
-	{"record", tool_record, false},
-	{"freeze", tool_record, false},
-	{"stop", tool_record, false},
-	{"clear", tool_clear, false},
-	{"detail", tool_detail, false},
-	{"dashboard", tool_dashboard, false},
-	{"snapshot", tool_snapshot, false},
-	{"trigger", tool_trigger, false},
-	{"spikes", tool_spikes, false},
-	{"diff", tool_diff, false},
-	{"check", tool_check, false},
-	{"export", tool_export, false},
-	{"save", tool_save, false},
-	{"captures", tool_captures, false},
-	{"import", tool_import, false},
-	{"query", tool_query, false},
-	{"selftest", tool_selftest, false},
+	{"run", tool_run},	     {"attach", tool_attach},	    {"detach", tool_detach},
+	{"status", tool_status},     {"sessions", tool_sessions},   {"frames", tool_frames},
+	{"frame", tool_frame},	     {"zones", tool_zones},	    {"stats", tool_stats},
+	{"verdict", tool_verdict},   {"tail", tool_tail},	    {"record", tool_record},
+	{"freeze", tool_record},     {"stop", tool_record},	    {"clear", tool_clear},
+	{"detail", tool_detail},     {"dashboard", tool_dashboard}, {"snapshot", tool_snapshot},
+	{"trigger", tool_trigger},   {"spikes", tool_spikes},	    {"diff", tool_diff},
+	{"check", tool_check},	     {"export", tool_export},	    {"save", tool_save},
+	{"captures", tool_captures}, {"import", tool_import},	    {"query", tool_query},
+	{"selftest", tool_selftest},
 };
 
 static const char help_text[] =
@@ -128,27 +108,56 @@ static const char help_options[] =
 	"exit\n"
 	"status and signals are the game's (127: no such command, 126: it cannot be run).\n";
 
+void tool_clean(char *text)
+{
+	unsigned char *c;
+
+	for (c = (unsigned char *)text; c && *c; c++) {
+		if (*c < ' ' || *c == 0x7f)
+			*c = '?';
+		else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* those of Latin-1 */
+			c[0] = c[1] = '?';
+	}
+}
+
+static void say(const char *format, va_list arguments, const char *end)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	tool_clean(text);
+	fprintf(stderr, "fprof: %s%s\n", text ? text : "out of memory", end);
+}
+
 void tool_say(const char *format, ...)
 {
 	va_list arguments;
 
-	fputs("fprof: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	say(format, arguments, "");
 	va_end(arguments);
-	fputc('\n', stderr);
 }
 
 int tool_usage(const char *format, ...)
 {
 	va_list arguments;
 
-	fputs("fprof: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	say(format, arguments, "; see fprof --help");
 	va_end(arguments);
-	fputs("; see fprof --help\n", stderr);
 	return TOOL_USAGE;
+}
+
+int tool_no_memory(void)
+{
+	tool_say("out of memory");
+	return TOOL_FAILED;
+}
+
+int tool_no_arguments(int argc, char **argv)
+{
+	return argc > 1 ? tool_usage("%s takes no argument '%s'", argv[0], argv[1]) : TOOL_OK;
 }
 
 void tool_freep(void *pointer)
@@ -169,14 +178,15 @@ int tool_option(int argc, char **argv, int *index, const char *name, const char 
 	}
 	if (argument[length] != '\0')
 		return 0;
-	if (*index + 1 >= argc)
+	if (*index + 1 >= argc) {
+		tool_usage("%s needs a value", name);
 		return -1;
+	}
 	*ret_value = argv[++*index];
 	return 1;
 }
 
-/* 1: argv[*index] was a common option; 0: it was not; -1: its value is missing. */
-static int take_common(int argc, char **argv, int *index, struct tool_options *options)
+int tool_common(int argc, char **argv, int *index, struct tool_options *options)
 {
 	int taken;
 
@@ -201,20 +211,16 @@ static const struct tool_command *find_command(const char *name)
 	return NULL;
 }
 
-/* Takes the common options out of argv, up to "--". Returns the new argc, -1: a value is missing.
- */
+/* Takes the common options out of argv, up to "--". The new argc; -1: a value was missing. */
 static int filter_common(int argc, char **argv, struct tool_options *options)
 {
 	int kept = 1, i;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		const char *argument = argv[i];
-		int taken = take_common(argc, argv, &i, options);
+		int taken = tool_common(argc, argv, &i, options);
 
-		if (taken < 0) {
-			tool_usage("%s needs a value", argument);
+		if (taken < 0)
 			return -1;
-		}
 		if (taken == 0)
 			argv[kept++] = argv[i];
 	}
@@ -261,11 +267,10 @@ int main(int argc, char **argv)
 	int first = 1;
 
 	for (; first < argc; first++) {
-		const char *argument = argv[first];
-		int taken = take_common(argc, argv, &first, &options);
+		int taken = tool_common(argc, argv, &first, &options);
 
 		if (taken < 0)
-			return tool_usage("%s needs a value", argument);
+			return TOOL_USAGE;
 		if (taken == 0)
 			break;
 	}
@@ -274,7 +279,7 @@ int main(int argc, char **argv)
 	argv += first;
 	argc -= first;
 	command = find_command(argv[0]);
-	if (command && !command->own_options)
+	if (command && command->run != tool_run) /* its own end at the game's command */
 		argc = filter_common(argc, argv, &options);
 	if (argc < 0)
 		return TOOL_USAGE;

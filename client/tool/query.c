@@ -3,63 +3,30 @@
  * `fprof query`: SQL over what was recorded, answered as a table, CSV or JSON. The daemon runs it;
  * numbers among the parameters are handed on as numbers, all else as text.
  */
-#include "answer.h"
+#include "ask.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SQL_BYTES_MAX (1024u * 1024u)
-#define LIMIT_MAX     1000000
 
 struct query {
-	const char *session, *sql;
-	long limit; /* 0: the daemon's */
+	const char *sql;
 	bool csv;
 	char **params;
 	int param_count;
 };
 
-static int parse_limit(const char *text, long *ret_limit)
-{
-	char *end;
-
-	errno = 0;
-	*ret_limit = strtol(text, &end, 10);
-	if (errno || end == text || *end || *ret_limit < 1 || *ret_limit > LIMIT_MAX)
-		return tool_usage("--limit takes a number from 1 to %d, not '%s'", LIMIT_MAX, text);
-	return TOOL_OK;
-}
-
-/* 1: argv[*index] was an option; 0: it was not; -1: it was a wrong one, and that was said. */
-static int parse_option(struct query *q, int argc, char **argv, int *index)
-{
-	const char *argument = argv[*index], *limit = NULL;
-	int taken;
-
-	if (strcmp(argument, "--csv") == 0) {
-		q->csv = true;
-		return 1;
-	}
-	taken = tool_option(argc, argv, index, "--session", &q->session);
-	if (taken == 0)
-		taken = tool_option(argc, argv, index, "--limit", &limit);
-	if (taken < 0)
-		tool_usage("%s needs a value", argument);
-	else if (limit && parse_limit(limit, &q->limit) != TOOL_OK)
-		taken = -1;
-	return taken;
-}
-
 /* What follows the SQL are its parameters, whatever they look like. */
-static int parse(struct query *q, int argc, char **argv)
+static int parse(struct query *q, struct ask *ask, int argc, char **argv)
 {
+	const struct ask_option own[] = {{"--csv", NULL, &q->csv}, {NULL, NULL, NULL}};
 	int i;
 
 	for (i = 1; i < argc && !q->sql; i++) {
 		const char *argument = argv[i];
-		int taken = parse_option(q, argc, argv, &i);
+		int taken = ask_take(ask, "session limit", own, argc, argv, &i);
 
 		if (taken < 0)
 			return TOOL_USAGE;
@@ -73,7 +40,7 @@ static int parse(struct query *q, int argc, char **argv)
 		return tool_usage("query takes SQL, or - to read it");
 	q->params = argv + i;
 	q->param_count = argc - i;
-	return q->session ? answer_check_session(q->session) : TOOL_OK;
+	return ask_add(ask, "format", "json");
 }
 
 static int read_input(char **ret_sql)
@@ -81,10 +48,8 @@ static int read_input(char **ret_sql)
 	char *text = malloc(SQL_BYTES_MAX + 1);
 	size_t bytes;
 
-	if (!text) {
-		tool_say("out of memory");
-		return TOOL_FAILED;
-	}
+	if (!text)
+		return tool_no_memory();
 	bytes = fread(text, 1, SQL_BYTES_MAX + 1, stdin);
 	if (ferror(stdin) || bytes > SQL_BYTES_MAX) {
 		tool_say(bytes > SQL_BYTES_MAX ? "the SQL is longer than 1 MiB"
@@ -232,12 +197,11 @@ static int print_table(const json_t *columns, const json_t *rows)
 	size_t i, k;
 	char buf[64];
 
-	if (titles_init(&titles, columns, rows) == TOOL_OK)
-		table = table_new(titles.heads);
-	if (!table) {
-		tool_say("out of memory");
+	if (titles_init(&titles, columns, rows) != TOOL_OK)
+		return tool_no_memory();
+	table = table_new(titles.heads);
+	if (!table)
 		return TOOL_FAILED;
-	}
 	json_array_foreach(rows, i, row)
 	{
 		json_array_foreach(row, k, value)
@@ -263,24 +227,21 @@ static void print_lines(const json_t *columns, const json_t *rows)
 			putchar('\n');
 		json_array_foreach(row, k, value)
 		{
-			const char *text =
-				json_is_null(value) ? "-" : text_of(value, buf, sizeof(buf));
-
-			printf("%s: ", json_string_value(json_array_get(columns, k)));
-			for (; *text; text++)
-				putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
-			putchar('\n');
+			printf("%s: %s\n", json_string_value(json_array_get(columns, k)),
+			       json_is_null(value) ? "-" : text_of(value, buf, sizeof(buf)));
 		}
 	}
 }
 
-static int print(const struct tool_options *options, const struct query *q, const json_t *answer)
+static int print(const struct tool_options *options, const struct query *q, json_t *answer)
 {
 	const json_t *columns = json_object_get(answer, "columns");
 	const json_t *rows = json_object_get(answer, "rows");
 	bool cut = json_is_true(json_object_get(answer, "truncated"));
 	int r = TOOL_OK;
 
+	if (!options->json && !q->csv)
+		answer_clean(answer);
 	if (options->json)
 		r = answer_print(answer);
 	else if (q->csv)
@@ -296,39 +257,22 @@ static int print(const struct tool_options *options, const struct query *q, cons
 	return cut && q->csv ? TOOL_FAILED : r;
 }
 
-static int ask(const struct tool_options *options, const struct query *q, const char *sql,
-	       json_t **ret_answer)
-{
-	_cleanup_api_ struct api *api = NULL;
-	_cleanup_json_ json_t *body = body_of(q, sql);
-	char path[128], limit[32] = "";
-	long status = 0;
-	int r = api_new(options, &api);
-
-	if (r != TOOL_OK)
-		return r;
-	if (!body)
-		return tool_usage("SQL and parameters are texts in UTF-8");
-	if (q->limit)
-		snprintf(limit, sizeof(limit), "&limit=%ld", q->limit);
-	snprintf(path, sizeof(path), "/api/v1/query?format=json%s%s%.32s", limit,
-		 q->session ? "&session=" : "", q->session ? q->session : "");
-	r = api_send(api, "POST", path, body, ret_answer, &status);
-	if (r != TOOL_OK && status)
-		api_say_problem(path, *ret_answer, status);
-	return r;
-}
-
 int tool_query(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_free_ char *input = NULL;
+	_cleanup_json_ json_t *body = NULL, *answer = NULL;
+	_cleanup_free_ char *input = NULL, *path = NULL;
+	_cleanup_ask_ struct ask ask = {0};
 	struct query q = {0};
-	int r = parse(&q, argc, argv);
+	int r = parse(&q, &ask, argc, argv);
 
 	if (r == TOOL_OK && strcmp(q.sql, "-") == 0)
 		r = read_input(&input);
-	if (r == TOOL_OK)
-		r = ask(options, &q, input ? input : q.sql, &answer);
+	if (r != TOOL_OK)
+		return r;
+	body = body_of(&q, input ? input : q.sql);
+	if (!body)
+		return tool_usage("SQL and parameters are texts in UTF-8");
+	path = ask_address(&ask, "/api/v1/query");
+	r = path ? answer_send(options, "POST", path, body, &answer) : TOOL_FAILED;
 	return r == TOOL_OK ? print(options, &q, answer) : r;
 }

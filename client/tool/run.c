@@ -4,7 +4,7 @@
  * calls exec, so that pid, terminal, signals, descriptors and exit status are the game's own and
  * nothing of us stands between. With --frames the game is a child instead (harness.h).
  */
-#include "api.h"
+#include "ask.h"
 #include "harness.h"
 #include "program.h"
 #include "tool.h"
@@ -32,36 +32,6 @@ struct run {
 	struct harness_order harness;
 };
 
-static int parse_count(const char *name, const char *text, long least, long *ret_count)
-{
-	char *end;
-
-	errno = 0;
-	*ret_count = strtol(text, &end, 10);
-	if (errno || end == text || *end || *ret_count < least || *ret_count > HARNESS_FRAMES_MAX)
-		return tool_usage("%s takes a number from %ld to %d, not '%s'", name, least,
-				  HARNESS_FRAMES_MAX, text);
-	return TOOL_OK;
-}
-
-/* 1: argv[*index] was an option of measured runs; 0: it was not; -1: its value is missing; -2: it
- * is wrong, which was said. */
-static int parse_harness(struct harness_order *order, int argc, char **argv, int *index)
-{
-	const char *frames = NULL, *skip = NULL;
-	int taken = tool_option(argc, argv, index, "--frames", &frames), r = TOOL_OK;
-
-	if (taken == 0)
-		taken = tool_option(argc, argv, index, "--skip", &skip);
-	if (taken == 0)
-		taken = tool_option(argc, argv, index, "--export", &order->export);
-	if (taken > 0 && frames)
-		r = parse_count("--frames", frames, 1, &order->frames);
-	else if (taken > 0 && skip)
-		r = parse_count("--skip", skip, 0, &order->skip);
-	return r == TOOL_OK ? taken : -2;
-}
-
 static int check_harness(const struct harness_order *order)
 {
 	if (order->frames && !order->export)
@@ -73,45 +43,34 @@ static int check_harness(const struct harness_order *order)
 
 static int parse(struct run *run, struct tool_options *options, int argc, char **argv)
 {
-	int i;
+	const char *frames = NULL, *skip = NULL;
+	const struct ask_option own[] = {{"--name", &run->name, NULL},
+					 {"--alloc", NULL, &run->alloc},
+					 {"--frames", &frames, NULL},
+					 {"--skip", &skip, NULL},
+					 {"--export", &run->harness.export, NULL},
+					 {NULL, NULL, NULL}};
+	int i, r;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		const char *argument = argv[i];
-		int taken;
+	for (i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
+		int taken = ask_take(NULL, "", own, argc, argv, &i);
 
-		if (strcmp(argument, "--") == 0) {
-			i++;
-			break;
-		}
-		if (strcmp(argument, "--json") == 0) {
-			options->json = true;
-			continue;
-		}
-		if (strcmp(argument, "--alloc") == 0) {
-			run->alloc = true;
-			continue;
-		}
-		taken = tool_option(argc, argv, &i, "--name", &run->name);
 		if (taken == 0)
-			taken = parse_harness(&run->harness, argc, argv, &i);
-		if (taken == 0) /* common options that the game does not need */
-			taken = tool_option(argc, argv, &i, "--url", &options->url);
-		if (taken == 0)
-			taken = tool_option(argc, argv, &i, "--token-file", &options->token_file);
-		if (taken == -2)
-			return TOOL_USAGE;
+			taken = tool_common(argc, argv, &i, options);
 		if (taken < 0)
-			return tool_usage("%s needs a value", argument);
+			return TOOL_USAGE;
 		if (taken == 0)
 			return tool_usage("run has no option '%s'; put -- before the command",
-					  argument);
+					  argv[i]);
 	}
-	if (i >= argc) {
-		tool_usage("run needs a command");
-		return TOOL_USAGE;
-	}
+	i += i < argc && strcmp(argv[i], "--") == 0;
+	if (i >= argc)
+		return tool_usage("run needs a command");
 	run->command = argv + i;
-	return check_harness(&run->harness);
+	r = ask_number("--frames", frames, 1, HARNESS_FRAMES_MAX, &run->harness.frames);
+	if (r == TOOL_OK)
+		r = ask_number("--skip", skip, 0, HARNESS_FRAMES_MAX, &run->harness.skip);
+	return r == TOOL_OK ? check_harness(&run->harness) : r;
 }
 
 /* The absolute path of directory/rest where that can be read. */
@@ -241,12 +200,11 @@ static int set_ring(void)
 	const char *given = getenv("FPROF_RING_KIB");
 	const json_t *kib;
 	char text[32];
-	long http;
 
 	if (given && given[0])
 		return TOOL_OK;
 	api = api_new_brief();
-	if (!api || api_get_quiet(api, "/api/v1/status", &status, &http) != TOOL_OK)
+	if (!api || api_get_quiet(api, "/api/v1/status", &status) != TOOL_OK)
 		return TOOL_OK;
 	kib = json_object_get(json_object_get(status, "config"), "ring_kib");
 	if (!json_is_integer(kib))

@@ -4,7 +4,7 @@
  * until their sessions have ended, asks the API for each frame and compares. The first difference
  * of each fixture is printed.
  */
-#include "api.h"
+#include "answer.h"
 #include "fixture.h"
 #include "shm/layout.h"
 
@@ -117,23 +117,19 @@ static void text_flags(struct text *text, const json_t *flags)
 	}
 }
 
-static json_int_t number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
 /* Does zone lie within its parent, in time and in depth? */
 static bool fits_parent(const json_t *zones, const json_t *zone)
 {
 	const json_t *index = json_object_get(zone, "parent");
 	const json_t *parent = json_array_get(zones, (size_t)json_integer_value(index));
-	json_int_t start = number(zone, "start_ns"), end = start + number(zone, "duration_ns");
+	json_int_t start = answer_integer(zone, "start_ns"),
+		   end = start + answer_integer(zone, "duration_ns");
 
 	if (!json_is_integer(index))
-		return number(zone, "depth") == 0;
-	return parent && number(parent, "depth") + 1 == number(zone, "depth") &&
-	       number(parent, "start_ns") <= start &&
-	       number(parent, "start_ns") + number(parent, "duration_ns") >= end;
+		return answer_integer(zone, "depth") == 0;
+	return parent && answer_integer(parent, "depth") + 1 == answer_integer(zone, "depth") &&
+	       answer_integer(parent, "start_ns") <= start &&
+	       answer_integer(parent, "start_ns") + answer_integer(parent, "duration_ns") >= end;
 }
 
 static void zones_text(const json_t *zones, struct text *ret_text)
@@ -147,7 +143,7 @@ static void zones_text(const json_t *zones, struct text *ret_text)
 	{
 		const char *name = json_string_value(json_object_get(zone, "name"));
 
-		own = number(zone, "depth");
+		own = answer_integer(zone, "depth");
 		if (i && own > depth)
 			text_add(ret_text, "(");
 		for (; depth > own; depth--)
@@ -226,7 +222,7 @@ static bool compare_counters(struct selftest *t, const json_t *frame, unsigned n
 
 static bool compare_loss(struct selftest *t, const json_t *frame, unsigned n)
 {
-	bool lost = number(frame, "lost_events") > 0;
+	bool lost = answer_integer(frame, "lost_events") > 0;
 	bool wanted = t->fixture->lossy_frame == n;
 
 	if (lost == wanted)
@@ -272,12 +268,11 @@ static bool compare_frame(struct selftest *t, unsigned n)
 	_cleanup_json_ json_t *frame = NULL;
 	const struct fixture_zones *want;
 	char number[16];
-	long status;
 
 	if (asprintf(&path, "/api/v1/sessions/%lld/frames/%s", (long long)t->session,
 		     frame_text(n, number, sizeof(number))) < 0)
 		return false;
-	if (api_get_quiet(t->api, path, &frame, &status) != TOOL_OK)
+	if (api_get_quiet(t->api, path, &frame) != TOOL_OK)
 		return differs(t, n, NULL, NULL, "the frame", "no frame");
 	for (want = t->fixture->zones; want->frame; want++) {
 		if (want->frame == n && !compare_zones(t, frame, want))
@@ -291,14 +286,15 @@ static bool compare_frame(struct selftest *t, unsigned n)
 static bool compare_ledger(struct selftest *t, const json_t *session)
 {
 	const json_t *ledger = json_object_get(session, "ledger");
-	json_int_t produced = number(ledger, "produced"), received = number(ledger, "received");
+	json_int_t produced = answer_integer(ledger, "produced"),
+		   received = answer_integer(ledger, "received");
 
 	if (!json_is_object(ledger))
 		return differs(t, 0, NULL, "ledger", "a ledger", "none");
-	if (produced != received + number(ledger, "overwritten"))
+	if (produced != received + answer_integer(ledger, "overwritten"))
 		return differs_number(t, 0, "ledger: received + overwritten", (double)produced,
 				      json_object_get(ledger, "received"));
-	if (received != number(ledger, "stored") + number(ledger, "discarded"))
+	if (received != answer_integer(ledger, "stored") + answer_integer(ledger, "discarded"))
 		return differs_number(t, 0, "ledger: stored + discarded", (double)received,
 				      json_object_get(ledger, "stored"));
 	return true;
@@ -310,7 +306,7 @@ static bool compare_session(struct selftest *t, const json_t *session)
 	const json_t *frames = json_object_get(session, "frames_total");
 	unsigned n;
 
-	t->session = number(session, "id");
+	t->session = answer_integer(session, "id");
 	if (!state || strcmp(state, t->fixture->state) != 0)
 		return differs(t, 0, NULL, "session state", t->fixture->state,
 			       state ? state : "null");
@@ -367,9 +363,8 @@ static json_t *wait_for_session(struct selftest *t, const char *name)
 		_cleanup_json_ json_t *answer = NULL;
 		const json_t *session;
 		const char *state;
-		long status;
 
-		if (api_get_quiet(t->api, "/api/v1/sessions", &answer, &status) == TOOL_OK) {
+		if (api_get_quiet(t->api, "/api/v1/sessions", &answer) == TOOL_OK) {
 			session = find_named(json_object_get(answer, "sessions"), name);
 			state = json_string_value(json_object_get(session, "state"));
 			if (state && strcmp(state, "live") != 0)
@@ -406,8 +401,7 @@ static int run_fixtures(struct selftest *t, const char *socket)
 			json_pack("{s:b, s:i, s:O}", "ok", !failed, "fixtures", (int)fixture_count,
 				  "failures", t->failures);
 
-		json_dumpf(answer, stdout, JSON_INDENT(2));
-		putchar('\n');
+		answer_print(answer);
 	} else {
 		printf("FPROF_SELFTEST_OK=%s\n", failed ? "false" : "true");
 	}
@@ -420,13 +414,12 @@ int tool_selftest(const struct tool_options *options, int argc, char **argv)
 	_cleanup_api_ struct api *api = NULL;
 	struct selftest t = {.json = options->json, .failures = failures};
 	const char *socket;
-	int r;
+	int r = tool_no_arguments(argc, argv);
 
-	if (argc > 1)
-		return tool_usage("selftest takes no argument '%s'", argv[1]);
-	r = api_new(options, &api);
 	if (r == TOOL_OK)
-		r = api_get(api, "/api/v1/status", &status);
+		r = api_new(options, &api);
+	if (r == TOOL_OK)
+		r = api_send(api, "GET", "/api/v1/status", NULL, &status);
 	if (r != TOOL_OK)
 		return r;
 	socket = json_string_value(json_object_get(json_object_get(status, "config"), "socket"));

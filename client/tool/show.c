@@ -4,123 +4,85 @@
  * answer goes out as it came; without, as tables. What is null in the API is "-" in a table, never
  * 0.
  */
-#include "answer.h"
+#include "ask.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int refuse_arguments(int argc, char **argv)
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+static void session_row(struct table *table, const json_t *session)
 {
-	return argc > 1 ? tool_usage("%s takes no argument '%s'", argv[0], argv[1]) : TOOL_OK;
+	table_row(table, session, "id", "pid", "name", "state", "threads", "frames_total",
+		  "frames_retained", "lost_events", "kind", NULL);
 }
 
-/* ---- sessions -------------------------------------------------------------------------------- */
+static int print_sessions(const json_t *answer)
+{
+	static const char *const heads[] = {"id",     "pid",	  "<name", "<state", "threads",
+					    "frames", "retained", "lost",  "<kind",  NULL};
+
+	return table_list(heads, json_object_get(answer, "sessions"), session_row);
+}
 
 int tool_sessions(const struct tool_options *options, int argc, char **argv)
 {
-	static const char *const heads[] = {"id",     "pid",	  "<name", "<state", "threads",
-					    "frames", "retained", "lost",  NULL};
-	_cleanup_table_ struct table *table = table_new(heads);
-	_cleanup_json_ json_t *answer = NULL;
-	const json_t *sessions, *session;
-	size_t i;
-	int r = refuse_arguments(argc, argv);
+	int r = tool_no_arguments(argc, argv);
 
-	if (r == TOOL_OK)
-		r = answer_get(options, "/api/v1/sessions", &answer);
-	if (r != TOOL_OK || !table)
-		return r != TOOL_OK ? r : TOOL_FAILED;
-	if (options->json)
-		return answer_print(answer);
-	sessions = json_object_get(answer, "sessions");
-	json_array_foreach(sessions, i, session)
-	{
-		table_integer(table, json_object_get(session, "id"));
-		table_integer(table, json_object_get(session, "pid"));
-		table_cell(table, answer_text(session, "name"));
-		table_cell(table, answer_text(session, "state"));
-		table_integer(table, json_object_get(session, "threads"));
-		table_integer(table, json_object_get(session, "frames_total"));
-		table_integer(table, json_object_get(session, "frames_retained"));
-		table_integer(table, json_object_get(session, "lost_events"));
-	}
-	table_print(table);
-	return TOOL_OK;
+	if (r != TOOL_OK)
+		return r;
+	return answer_ask(options, "GET", strdup("/api/v1/sessions"), NULL, print_sessions);
 }
 
 /* ---- tail ------------------------------------------------------------------------------------ */
 
-static char *open_text(const json_t *open)
+static void open_row(struct table *table, const json_t *thread)
 {
-	char *text = NULL;
-	size_t size, i;
-	FILE *f = open_memstream(&text, &size);
-	const json_t *name;
+	const json_t *open = json_object_get(thread, "open");
+	_cleanup_free_ char *text = api_join(open, " > ", SIZE_MAX);
 
-	if (!f)
-		return NULL;
-	json_array_foreach(open, i, name)
-	{
-		fprintf(f, "%s%s", i ? " > " : "", json_string_value(name));
-	}
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	if (json_array_size(open) == 0)
+		return;
+	table_row(table, thread, "tid", "name", NULL);
+	table_cell(table, text);
 }
 
-static void print_open(const json_t *threads)
+static bool is_open(const json_t *threads)
 {
-	static const char *const heads[] = {"tid", "<thread", "<open, outermost first", NULL};
-	_cleanup_table_ struct table *table = table_new(heads);
 	const json_t *thread;
-	size_t i, shown = 0;
+	size_t i;
 
-	if (!table)
-		return;
 	json_array_foreach(threads, i, thread)
 	{
-		const json_t *open = json_object_get(thread, "open");
-		_cleanup_free_ char *text = NULL;
-
-		if (json_array_size(open) == 0)
-			continue;
-		text = open_text(open);
-		table_integer(table, json_object_get(thread, "tid"));
-		table_cell(table, answer_text(thread, "name"));
-		table_cell(table, text ? text : "");
-		shown++;
+		if (json_array_size(json_object_get(thread, "open")) > 0)
+			return true;
 	}
-	if (shown > 0)
-		table_print(table);
-	else
-		puts("no zone is open");
+	return false;
+}
+
+static int print_tail(const json_t *tail)
+{
+	static const char *const heads[] = {"tid", "<thread", "<open, outermost first", NULL};
+	const json_t *threads = json_object_get(tail, "threads");
+
+	if (is_open(threads))
+		return table_list(heads, threads, open_row);
+	puts("no zone is open");
+	return TOOL_OK;
 }
 
 int tool_tail(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_free_ char *session = NULL, *path = NULL;
-	_cleanup_json_ json_t *tail = NULL;
-	int r;
+	_cleanup_ask_ struct ask ask = {0};
+	int r = ask_parse(&ask, "", NULL, argc, argv);
 
-	if (argc > 2 || (argc == 2 && argv[1][0] == '-'))
-		return tool_usage("tail does not know '%s'", argv[argc - 1]);
-	if (argc == 2 && answer_check_session(argv[1]) != TOOL_OK)
-		return TOOL_USAGE;
-	session = api_escape(argc == 2 ? argv[1] : "current");
-	if (!session || asprintf(&path, "/api/v1/sessions/%s/frames/tail", session) < 0)
-		return TOOL_FAILED;
-	r = answer_get(options, path, &tail);
 	if (r != TOOL_OK)
 		return r;
-	if (options->json)
-		return answer_print(tail);
-	print_open(json_object_get(tail, "threads"));
-	return TOOL_OK;
+	return answer_ask(options, "GET", ask_path(&ask, "frames/tail"), NULL, print_tail);
 }
 
 /* ---- dashboard ------------------------------------------------------------------------------- */
@@ -135,7 +97,7 @@ static int dashboard_address(struct api *api, char **ret_address)
 
 	if (api_url(api)[0])
 		return asprintf(ret_address, "%s/", api_url(api)) < 0 ? TOOL_FAILED : TOOL_OK;
-	r = api_get(api, "/api/v1/status", &status);
+	r = api_send(api, "GET", "/api/v1/status", NULL, &status);
 	if (r != TOOL_OK)
 		return r;
 	http = json_object_get(status, "http");
@@ -148,7 +110,7 @@ static int dashboard_address(struct api *api, char **ret_address)
 	if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
 		host = "127.0.0.1";
 	return asprintf(ret_address, strchr(host, ':') ? "http://[%s]:%lld/" : "http://%s:%lld/",
-			host, (long long)json_integer_value(json_object_get(http, "port"))) < 0
+			host, answer_integer(http, "port")) < 0
 		       ? TOOL_FAILED
 		       : TOOL_OK;
 }
@@ -165,7 +127,7 @@ int tool_dashboard(const struct tool_options *options, int argc, char **argv)
 	_cleanup_api_ struct api *api = NULL;
 	_cleanup_free_ char *address = NULL;
 	bool open = argc > 1 && strcmp(argv[1], "--open") == 0;
-	int r = refuse_arguments(argc - open, argv + open);
+	int r = tool_no_arguments(argc - open, argv + open);
 
 	if (r == TOOL_OK)
 		r = api_new(options, &api);

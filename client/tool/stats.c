@@ -1,70 +1,32 @@
 // SPDX-License-Identifier: MIT
 /* `fprof stats`: what frame times, zones and counters come to over a range of frames. */
-#include "answer.h"
 #include "ask.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static const struct ask_option stats_options[] = {
-	{"--metric", "metric", true},  {"--over-ms", "over_ms", true}, {"--over", "over", true},
-	{"--from", "from", false},     {"--to", "to", false},	       {"--last", "last", false},
-	{"--stream", "stream", false}, {"--frames", "frames", false},  {"--thread", "thread", true},
-	{NULL, NULL, false},
-};
-
-/* A member by its name without the unit, and by what a number of it is to be divided. */
-static const json_t *member(const json_t *stat, const char *key, double *ret_per)
-{
-	char name[48];
-	const json_t *value;
-
-	snprintf(name, sizeof(name), "%s_ns", key);
-	value = json_object_get(stat, name);
-	*ret_per = value ? 1e6 : 1;
-	return value ? value : json_object_get(stat, key);
-}
-
+/* A member by its name without the unit. */
 static void value_cell(struct table *table, const json_t *stat, const char *key)
 {
-	double per;
-	const json_t *value = member(stat, key, &per);
-	char text[48];
+	char name[48];
+	const json_t *ns;
 
-	if (!json_is_number(value)) {
-		table_cell(table, "-");
-		return;
-	}
-	snprintf(text, sizeof(text), "%.3f", json_number_value(value) / per);
-	table_cell(table, text);
+	snprintf(name, sizeof(name), "%s_ns", key);
+	ns = json_object_get(stat, name);
+	table_number(table, ns ? ns : json_object_get(stat, key), ns ? 1e6 : 1, 3);
 }
 
-static int print_numbers(const json_t *stats)
+static void stat_row(struct table *table, const json_t *stat)
 {
-	static const char *const heads[] = {"<metric",	"frames", "mean",   "sd",    "p50",
-					    "p90",	"p95",	  "p99",    "p99.9", "worst",
-					    "in frame", "jitter", "1% low", NULL};
 	static const char *const keys[] = {"mean", "sd",  "p50",   "p90",
 					   "p95",  "p99", "p99.9", "worst"};
-	_cleanup_table_ struct table *table = table_new(heads);
-	const json_t *stat;
-	size_t i, k;
+	size_t i;
 
-	if (!table)
-		return TOOL_FAILED;
-	json_array_foreach(stats, i, stat)
-	{
-		table_cell(table, answer_text(stat, "metric"));
-		table_integer(table, json_object_get(stat, "frames"));
-		for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-			value_cell(table, stat, keys[k]);
-		table_integer(table, json_object_get(stat, "worst_frame"));
-		value_cell(table, json_object_get(stat, "jitter"), "mean");
-		value_cell(table, json_object_get(stat, "one_percent_low"), "mean");
-	}
-	table_print(table);
-	return TOOL_OK;
+	table_row(table, stat, "metric", "frames", NULL);
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		value_cell(table, stat, keys[i]);
+	table_row(table, stat, "worst_frame", NULL);
+	value_cell(table, json_object_get(stat, "jitter"), "mean");
+	value_cell(table, json_object_get(stat, "one_percent_low"), "mean");
 }
 
 static void print_over(const json_t *stat)
@@ -79,14 +41,12 @@ static void print_over(const json_t *stat)
 		run = json_object_get(over, "longest_run");
 		printf("%s over %g%s: %lld frames, %.1f%% of the time", answer_text(stat, "metric"),
 		       json_number_value(ms ? ms : json_object_get(over, "value")), ms ? " ms" : "",
-		       (long long)json_integer_value(json_object_get(over, "frames")),
+		       answer_integer(over, "frames"),
 		       100 * json_number_value(json_object_get(over, "time_share")));
 		if (json_is_object(run))
 			printf("; longest run %lld (%lld..%lld), %.3f ms",
-			       (long long)json_integer_value(json_object_get(run, "frames")),
-			       (long long)json_integer_value(json_object_get(run, "from")),
-			       (long long)json_integer_value(json_object_get(run, "to")),
-			       json_number_value(json_object_get(run, "time_ns")) / 1e6);
+			       answer_integer(run, "frames"), answer_integer(run, "from"),
+			       answer_integer(run, "to"), answer_ms(run, "time_ns"));
 		putchar('\n');
 	}
 }
@@ -103,27 +63,14 @@ static void print_reasons(const json_t *stat)
 	}
 }
 
-static void print_range(const json_t *range)
+static int print(const json_t *answer)
 {
-	json_t *out = json_object_get(range, "left_out"), *count;
-	const char *reason;
-
-	printf("%lld frames (%lld..%lld); times in ms",
-	       (long long)json_integer_value(json_object_get(range, "frames")),
-	       (long long)json_integer_value(json_object_get(range, "from")),
-	       (long long)json_integer_value(json_object_get(range, "to")));
-	json_object_foreach(out, reason, count)
-	{
-		if (json_integer_value(count) > 0)
-			printf("; left out: %lld %s", (long long)json_integer_value(count), reason);
-	}
-	putchar('\n');
-}
-
-static int print_answer(const json_t *answer)
-{
+	static const char *const heads[] = {"<metric",	"frames", "mean",   "sd",    "p50",
+					    "p90",	"p95",	  "p99",    "p99.9", "worst",
+					    "in frame", "jitter", "1% low", NULL};
 	const json_t *stats = json_object_get(answer, "metrics"), *stat;
-	int r = print_numbers(stats);
+	const json_t *range = json_object_get(answer, "range");
+	int r = table_list(heads, stats, stat_row);
 	size_t i;
 
 	json_array_foreach(stats, i, stat)
@@ -131,29 +78,22 @@ static int print_answer(const json_t *answer)
 		print_over(stat);
 		print_reasons(stat);
 	}
-	print_range(json_object_get(answer, "range"));
+	printf("%lld frames (%lld..%lld); times in ms", answer_integer(range, "frames"),
+	       answer_integer(range, "from"), answer_integer(range, "to"));
+	answer_print_left_out(range);
 	return r;
 }
 
 int tool_stats(const struct tool_options *options, int argc, char **argv)
 {
 	static const char *const usual[] = {"wall", "cpu", "gpu"};
-	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_free_ char *path = NULL;
-	_cleanup_ask_ struct ask ask;
-	int r = ask_parse(stats_options, argc, argv, &ask);
+	_cleanup_ask_ struct ask ask = {0};
+	int r = ask_parse(&ask, "metric* over-ms* over* from to last stream frames thread*", NULL,
+			  argc, argv);
 	bool asked = ask_has(&ask, "metric");
 	size_t i;
 
 	for (i = 0; i < sizeof(usual) / sizeof(usual[0]) && r == TOOL_OK && !asked; i++)
 		r = ask_add(&ask, "metric", usual[i]);
-	if (r != TOOL_OK)
-		return r;
-	path = ask_path(&ask, "stats");
-	if (!path)
-		return TOOL_FAILED;
-	r = answer_get(options, path, &answer);
-	if (r != TOOL_OK)
-		return r;
-	return options->json ? answer_print(answer) : print_answer(answer);
+	return r == TOOL_OK ? answer_ask(options, "GET", ask_path(&ask, "stats"), NULL, print) : r;
 }

@@ -33,11 +33,6 @@ static double number(const json_t *json, const char *key)
 	return json_number_value(json_object_get(json, key));
 }
 
-static long long integer(const json_t *json, const char *key)
-{
-	return (long long)json_integer_value(json_object_get(json, key));
-}
-
 static double mib(const json_t *json, const char *key)
 {
 	return number(json, key) / (1 << 20);
@@ -82,7 +77,7 @@ static void daemon_lines(struct table *table, const json_t *status)
 	line(table, "recording", "%s", answer_text(status, "recording_state"));
 	line(table, "page",
 	     strchr(answer_text(http, "address"), ':') ? "http://[%s]:%lld/" : "http://%s:%lld/",
-	     answer_text(http, "address"), integer(http, "port"));
+	     answer_text(http, "address"), answer_integer(http, "port"));
 	line(table, "socket", "%s", answer_text(config, "socket"));
 	line(table, "config", "%s", answer_text(config, "file"));
 	line(table, "clock", "%s, %.1f MHz, calibration: %s%s%s", answer_text(clock, "source"),
@@ -100,7 +95,7 @@ static void store_lines(struct table *table, const json_t *status)
 	bool on_disk = strcmp(answer_text(history, "place"), "memory") != 0;
 
 	line(table, "history", "%.1f of %.0f MiB, %lld frames a stream", mib(history, "used_bytes"),
-	     mib(history, "budget_bytes"), integer(config, "history_frames"));
+	     mib(history, "budget_bytes"), answer_integer(config, "history_frames"));
 	line(table, "", "in %s%s%s",
 	     on_disk ? answer_text(history, "directory") : "the daemon's own memory",
 	     colon(history, on_disk ? "directory_reason" : "reason"),
@@ -117,16 +112,15 @@ static void session_lines(struct table *table, const json_t *status)
 	const json_t *cost = json_object_get(current, "own_cost");
 
 	line(table, "sessions", "%lld live of %lld, %lld threads, %lld frames",
-	     integer(sessions, "live"), integer(sessions, "total"),
-	     integer(sessions, "threads_active"), integer(sessions, "frames"));
+	     answer_integer(sessions, "live"), answer_integer(sessions, "total"),
+	     answer_integer(sessions, "threads_active"), answer_integer(sessions, "frames"));
 	if (!json_is_object(current))
 		return;
 	line(table, "current", "session %lld, %s: %lld frames, %lld with their events",
-	     integer(current, "session"), answer_text(current, "state"),
-	     integer(current, "frames_total"), integer(current, "frames_retained"));
+	     answer_integer(current, "session"), answer_text(current, "state"),
+	     answer_integer(current, "frames_total"), answer_integer(current, "frames_retained"));
 	if (json_is_object(cost))
-		line(table, "", "recording costs it %.3f ms a frame",
-		     number(cost, "frame_ns") / 1e6);
+		line(table, "", "recording costs it %.3f ms a frame", answer_ms(cost, "frame_ns"));
 }
 
 static void loss_lines(struct table *table, const json_t *status)
@@ -138,7 +132,7 @@ static void loss_lines(struct table *table, const json_t *status)
 	{
 		if (json_integer_value(value) == 0)
 			continue;
-		line(table, label, "%lld %s", (long long)json_integer_value(value), key);
+		line(table, label, "%lld %s", json_integer_value(value), key);
 		label = "";
 	}
 	if (label[0])
@@ -147,82 +141,66 @@ static void loss_lines(struct table *table, const json_t *status)
 		line(table, "fault", "%s", why(status, "fault"));
 }
 
-static void print_sources(const json_t *sources)
+static void source_row(struct table *table, const json_t *source)
 {
-	static const char *const heads[] = {"<source", "<state", "<reason", "<fix", NULL};
-	_cleanup_table_ struct table *table = table_new(heads);
-	const json_t *source;
-	size_t i;
-
-	if (!table)
-		return;
-	json_array_foreach(sources, i, source)
-	{
-		table_cell(table, answer_text(source, "name"));
-		table_cell(table, answer_text(source, "state"));
-		table_cell(table, answer_text(source, "reason"));
-		table_cell(table, answer_text(source, "fix"));
-	}
-	putchar('\n');
-	table_print(table);
+	table_row(table, source, "name", "state", "reason", "fix", NULL);
 }
 
-static void print_refusals(const json_t *status)
+static void refusal_row(struct table *table, const json_t *one)
+{
+	table_row(table, one, "pid", "client_abi", "daemon_abi", "reason", NULL);
+}
+
+static int print_refusals(const json_t *status)
 {
 	static const char *const heads[] = {"refused pid", "<its version", "<the daemon's",
 					    "<reason", NULL};
-	_cleanup_table_ struct table *table = table_new(heads);
-	const json_t *refusals = json_object_get(status, "refusals"), *one;
-	long long total = integer(status, "refusals_total");
-	size_t i;
+	const json_t *refusals = json_object_get(status, "refusals");
+	long long total = answer_integer(status, "refusals_total");
+	int r;
 
-	if (!table || total == 0)
-		return;
-	json_array_foreach(refusals, i, one)
-	{
-		table_integer(table, json_object_get(one, "pid"));
-		table_cell(table, answer_text(one, "client_abi"));
-		table_cell(table, answer_text(one, "daemon_abi"));
-		table_cell(table, answer_text(one, "reason"));
-	}
+	if (total == 0)
+		return TOOL_OK;
 	putchar('\n');
-	table_print(table);
+	r = table_list(heads, refusals, refusal_row);
 	if ((size_t)total > json_array_size(refusals))
 		printf("%zu of %lld refusals\n", json_array_size(refusals), total);
+	return r;
 }
 
-static void print_status(const json_t *status)
+static int print_status(const json_t *status)
 {
 	char head[128] = "<", up[32];
 	const char *const heads[] = {"<fprofd", head, NULL};
 	_cleanup_table_ struct table *table = table_new(heads);
 
 	if (!table)
-		return;
+		return TOOL_FAILED;
 	snprintf(head + 1, sizeof(head) - 1, "%s, pid %lld, up %s", answer_text(status, "version"),
-		 integer(json_object_get(status, "daemon"), "pid"),
+		 answer_integer(json_object_get(status, "daemon"), "pid"),
 		 uptime(number(status, "uptime_ns"), up, sizeof(up)));
 	daemon_lines(table, status);
 	store_lines(table, status);
 	session_lines(table, status);
 	loss_lines(table, status);
 	table_print(table);
+	return TOOL_OK;
+}
+
+static int print(const json_t *status)
+{
+	static const char *const heads[] = {"<source", "<state", "<reason", "<fix", NULL};
+	int r = print_status(status);
+
+	putchar('\n');
+	if (r == TOOL_OK)
+		r = table_list(heads, json_object_get(status, "sources"), source_row);
+	return r == TOOL_OK ? print_refusals(status) : r;
 }
 
 int tool_status(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_json_ json_t *status = NULL;
-	int r;
+	int r = tool_no_arguments(argc, argv);
 
-	if (argc > 1)
-		return tool_usage("status takes no argument '%s'", argv[1]);
-	r = answer_get(options, "/api/v1/status", &status);
-	if (r != TOOL_OK)
-		return r;
-	if (options->json)
-		return answer_print(status);
-	print_status(status);
-	print_sources(json_object_get(status, "sources"));
-	print_refusals(status);
-	return TOOL_OK;
+	return r == TOOL_OK ? answer_ask(options, "GET", strdup("/api/v1/status"), NULL, print) : r;
 }

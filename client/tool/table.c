@@ -5,6 +5,7 @@
  */
 #include "table.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,10 @@ struct table *table_new(const char *const *heads)
 {
 	struct table *table = calloc(1, sizeof(*table));
 
-	if (!table)
+	if (!table) {
+		tool_no_memory();
 		return NULL;
+	}
 	table->heads = heads;
 	while (table->columns < TABLE_COLUMNS_MAX && heads[table->columns])
 		table->columns++;
@@ -60,40 +63,58 @@ static bool table_grow(struct table *table)
 
 void table_cell(struct table *table, const char *text)
 {
-	char *copy, *c;
+	char *copy;
 
 	if (table->count == table->capacity && !table_grow(table))
 		return;
-	copy = strdup(text);
-	for (c = copy; c && *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
+	copy = text ? strdup(text) : NULL;
+	tool_clean(copy);
 	table->cells[table->count++] = copy;
 }
 
-void table_integer(struct table *table, const json_t *value)
+void table_printf(struct table *table, const char *format, ...)
 {
-	char text[32];
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
 
-	if (!json_is_integer(value)) {
-		table_cell(table, "-");
-		return;
-	}
-	snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
 	table_cell(table, text);
 }
 
-void table_ms(struct table *table, const json_t *value)
+void table_number(struct table *table, const json_t *value, double divisor, int decimals)
 {
-	char text[48];
-
-	if (!json_is_number(value)) {
+	if (json_is_number(value))
+		table_printf(table, "%.*f", decimals, json_number_value(value) / divisor);
+	else
 		table_cell(table, "-");
-		return;
-	}
-	snprintf(text, sizeof(text), "%.3f", json_number_value(value) / 1e6);
-	table_cell(table, text);
+}
+
+static void member(struct table *table, const json_t *value, const char *key)
+{
+	size_t length = strlen(key);
+
+	if (length > 3 && strcmp(key + length - 3, "_ns") == 0)
+		table_number(table, value, 1e6, 3);
+	else if (json_is_integer(value))
+		table_printf(table, "%lld", json_integer_value(value));
+	else if (json_is_boolean(value))
+		table_cell(table, json_is_true(value) ? "yes" : "no");
+	else
+		table_cell(table, json_is_string(value) ? json_string_value(value) : "-");
+}
+
+void table_row(struct table *table, const json_t *json, ...)
+{
+	const char *key;
+	va_list keys;
+
+	va_start(keys, json);
+	while ((key = va_arg(keys, const char *)))
+		member(table, json_object_get(json, key), key);
+	va_end(keys);
 }
 
 static size_t width_of(const char *text)
@@ -148,4 +169,18 @@ void table_print(const struct table *table)
 			   column + 1 == table->columns);
 		column = column + 1 < table->columns ? column + 1 : 0;
 	}
+}
+
+int table_list(const char *const *heads, const json_t *rows,
+	       void (*row)(struct table *table, const json_t *json))
+{
+	_cleanup_table_ struct table *table = table_new(heads);
+	const json_t *one;
+	size_t i;
+
+	if (!table)
+		return TOOL_FAILED;
+	json_array_foreach(rows, i, one) row(table, one);
+	table_print(table);
+	return TOOL_OK;
 }

@@ -57,18 +57,31 @@ int tool_selftest(const struct tool_options *options, int argc, char **argv);
 /* Prints the help; returns TOOL_OK. */
 int tool_help(void);
 
-/* "fprof: " and the message on stderr. */
+/* "fprof: " and the message, cleaned, on stderr. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* tool_say for a wrong command line; returns TOOL_USAGE. */
 int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Says that there is none; returns TOOL_FAILED. */
+int tool_no_memory(void);
+
+/* TOOL_OK where a command has no argument, else TOOL_USAGE, said. */
+int tool_no_arguments(int argc, char **argv);
+
+/* Control characters become '?', so that text cannot write to the terminal. NULL is fine. */
+void tool_clean(char *text);
+
 /*
  * Takes an option with a value at argv[*index]: "--name VALUE" (moves *index on) or "--name=VALUE".
  * 1: it was that option and *ret_value points into argv; 0: another argument; -1: its value is
- * missing.
+ * missing, which was said.
  */
 int tool_option(int argc, char **argv, int *index, const char *name, const char **ret_value);
+
+/* Takes a common option. 1: argv[*index] was one; 0: it was not; -1: its value is missing, which
+ * was said. */
+int tool_common(int argc, char **argv, int *index, struct tool_options *options);
 
 /* Cleanup attributes of the tool. */
 void tool_freep(void *pointer);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* `fprof verdict`: what held the frames of a range back, and the longest of them one by one. */
-#include "answer.h"
 #include "ask.h"
 
 #include <stdio.h>
@@ -8,35 +7,25 @@
 
 #define WORST 5
 
-static const struct ask_option verdict_options[] = {
-	{"--from", "from", false},     {"--to", "to", false}, {"--last", "last", false},
-	{"--stream", "stream", false}, {NULL, NULL, false},
-};
-
-static long long number(const json_t *json, const char *key)
-{
-	return (long long)json_integer_value(json_object_get(json, key));
-}
-
 static void print_parts(const json_t *verdict)
 {
 	const json_t *parts = json_object_get(verdict, "parts"), *part;
-	double wall = (double)number(verdict, "wall_ns");
+	double wall = answer_ms(verdict, "wall_ns");
 	size_t i;
 
 	json_array_foreach(parts, i, part)
 	{
-		double ns = (double)number(part, "ns");
+		double ms = answer_ms(part, "ns");
 
-		printf("  %-9s %10.3f ms %5.1f%%\n", answer_text(part, "part"), ns / 1e6,
-		       wall > 0 ? 100 * ns / wall : 0.0);
+		printf("  %-9s %10.3f ms %5.1f%%\n", answer_text(part, "part"), ms,
+		       wall > 0 ? 100 * ms / wall : 0.0);
 	}
 }
 
 static int longer(const void *a, const void *b)
 {
-	long long x = number(*(json_t *const *)a, "wall_ns"),
-		  y = number(*(json_t *const *)b, "wall_ns");
+	long long x = answer_integer(*(json_t *const *)a, "wall_ns"),
+		  y = answer_integer(*(json_t *const *)b, "wall_ns");
 
 	return (x < y) - (x > y);
 }
@@ -52,11 +41,11 @@ static void print_worst(const json_t *frames)
 		return;
 	qsort(sorted, n, sizeof(json_t *), longer);
 	for (i = 0; i < n && i < WORST; i++)
-		printf("frame %lld, %s: %s\n", number(sorted[i], "frame"),
+		printf("frame %lld, %s: %s\n", answer_integer(sorted[i], "frame"),
 		       answer_text(sorted[i], "bound_by"), answer_text(sorted[i], "sentence"));
 }
 
-static int print_answer(const json_t *answer)
+static int print(const json_t *answer)
 {
 	printf("bound by %s: %s\n", answer_text(answer, "bound_by"),
 	       answer_text(answer, "sentence"));
@@ -67,18 +56,9 @@ static int print_answer(const json_t *answer)
 
 int tool_verdict(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_free_ char *path = NULL;
-	_cleanup_ask_ struct ask ask;
-	int r = ask_parse(verdict_options, argc, argv, &ask);
+	_cleanup_ask_ struct ask ask = {0};
+	int r = ask_parse(&ask, "from to last stream", NULL, argc, argv);
 
-	if (r != TOOL_OK)
-		return r;
-	path = ask_path(&ask, "verdict");
-	if (!path)
-		return TOOL_FAILED;
-	r = answer_get(options, path, &answer);
-	if (r != TOOL_OK)
-		return r;
-	return options->json ? answer_print(answer) : print_answer(answer);
+	return r == TOOL_OK ? answer_ask(options, "GET", ask_path(&ask, "verdict"), NULL, print)
+			    : r;
 }

@@ -15,6 +15,7 @@ mkdir -m 700 "$XDG_RUNTIME_DIR" "$TMP/empty"
 
 cleanup() {
 	[ -z "${daemon:-}" ] || kill "$daemon" 2>/dev/null
+	[ -z "${refuser:-}" ] || kill "$refuser" 2>/dev/null
 	[ -z "${daemon:-}" ] || wait "$daemon" 2>/dev/null
 	rm -rf "$TMP"
 }
@@ -258,11 +259,111 @@ expect detail_lists_levels 0 '^main > frame: level 1, its own$' detail --session
 expect detail_takes_a_level_away 0 '^main > frame: level 2, the default$' detail main/frame inherit
 expect detail_masks 0 '^category jobs: masked$' detail --mask jobs
 expect detail_unmasks_as_json 0 '"masked": false' detail --unmask jobs --json
-expect detail_says_what_was_meant 1 '^there is simulate,' detail main/frame/simulat 1
-expect detail_reads_no_unknown_node 1 '^there is frame' detail main/fraem
+expect detail_says_what_was_meant 1 'there is simulate, ' detail main/frame/simulat 1
+expect detail_reads_no_unknown_node 1 'there is frame' detail main/fraem
 expect detail_knows_three_levels 2 'a level is 0, 1, 2 or inherit' detail main 3
 expect detail_takes_one_thing 2 'one of a path' detail main --mask jobs
 kill "$game"
 wait "$game"
+expect a_word_of_the_api_is_offered 1 'allowed: tree, flat, ' zones --view mosaic
+expect of_an_option_given_twice_the_last_counts 0 '"view": "tree"' zones --view calls --view tree --json
+expect_json and_it_alone_is_asked_for '.view == "tree"'
+expect a_session_of_many_digits_is_not_cut 1 '1234567890123456789012345678901234567890' query \
+	--session 1234567890123456789012345678901234567890 'SELECT 1'
+expect sessions_have_a_kind 0 '^ *id +pid +name +.* +kind$' sessions
+expect a_recorded_sessions_kind 0 ' +recorded$' sessions
+
+# Nothing that a game calls its own writes to the terminal.
+gcc -std=gnu11 -I. -Iclient -o "$TMP/rude" tests/tool/rude.c -L"$B" -lfprof -Wl,-rpath,"$B"
+"$TMP/rude"
+wait_ended
+rude=$("$B/fprof" sessions --json | jq '.sessions[0].id')
+"$TMP/rude" more
+wait_ended
+more=$("$B/fprof" sessions --json | jq '.sessions[0].id')
+quiet() { # name, text that has to be there, arguments...
+	local name=$1 text=$2
+	shift 2
+	"$B/fprof" "$@" >"$TMP/out" 2>&1
+	if ! grep -qF "$text" "$TMP/out"; then
+		fail "$name" "no '$text': $(head -3 "$TMP/out" | cat -v | tr '\n' '|')"
+	elif LC_ALL=C grep -q -e $'[\x01-\x08\x0b-\x1f\x7f]' -e $'\xc2[\x80-\x9f]' "$TMP/out"; then
+		fail "$name" "$(LC_ALL=C grep -m 1 -e $'[\x01-\x08\x0b-\x1f\x7f]' -e $'\xc2' "$TMP/out" | cat -v)"
+	else
+		ok "$name"
+	fi
+}
+said='?]0;rude??? '
+quiet zones_cannot_write_to_the_terminal "${said}zone" zones "$rude"
+quiet a_tree_cannot_write_to_the_terminal "${said}thread" zones "$rude" --view tree
+quiet calls_cannot_write_to_the_terminal "${said}zone" zones "$rude" --view calls
+quiet a_frame_cannot_write_to_the_terminal "${said}zone" frame "$rude" 7
+quiet a_diff_cannot_write_to_the_terminal "${said}thread > ${said}zone > ??2Jnew" diff "$rude" "$more"
+c1=$'zone:\xc2\x9b2Jnew'
+quiet stats_cannot_write_to_the_terminal '??2Jnew over 1' stats "$more" --metric "$c1" --over-ms 1
+quiet reasons_cannot_write_to_the_terminal '??2Jnew: no p99' stats "$more" --metric "$c1"
+quiet a_check_cannot_write_to_the_terminal '??2Jnew' check "$c1.total.mean<=9999" --session "$more"
+quiet a_query_cannot_write_to_the_terminal "${said}zone" query --session "$rude" 'SELECT DISTINCT name FROM zones'
+quiet many_columns_cannot_write_to_the_terminal "${said}zone" query --session "$rude" \
+	'SELECT name,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 FROM zones LIMIT 1'
+quiet a_problem_cannot_write_to_the_terminal 'no such ??2Jnew' query $'SELECT * FROM "no such \xc2\x9b2Jnew"'
+expect json_is_as_it_came 0 'u001[bB]' zones "$rude" --json
+
+# Files, whole or not at all, and with the permissions of any.
+permissions() { # name, arguments...
+	local name=$1 got
+	shift
+	(umask 027 && "$B/fprof" "$@" -o "$TMP/file" >/dev/null 2>"$TMP/err")
+	got=$(stat -c %a "$TMP/file" 2>&1)
+	rm -f "$TMP/file"
+	if [ "$got" = 640 ]; then
+		ok "$name"
+	else
+		fail "$name" "$got $(head -1 "$TMP/err")"
+	fi
+}
+permissions an_export_heeds_the_umask export "$rude"
+permissions a_saved_file_heeds_the_umask save "$rude" --last 5
+expect an_export_says_what_it_lost 0 'does not hold all: .*rounded' export "$rude" --format vprof -o "$TMP/file"
+captures() {
+	"$B/fprof" captures --json | jq '.captures | length'
+}
+before=$(captures)
+expect a_file_that_cannot_be_made 78 'No such file' save "$rude" -o "$TMP/none/file"
+if [ "$(captures)" = "$before" ]; then
+	ok nothing_is_kept_without_its_file
+else
+	fail nothing_is_kept_without_its_file "there is a capture more"
+fi
+"$B/fprof" export "$rude" --format folded -o "$TMP/file"
+expect import_takes_no_pipe 1 'Illegal seek: .*read from its beginning' import <(cat "$TMP/file")
+
+# No memory, a daemon that refuses, a signal before the game has begun.
+gcc -std=gnu11 -D_GNU_SOURCE -shared -fPIC -o "$TMP/shim.so" tests/tool/shim.c
+LD_PRELOAD=$TMP/shim.so SHIM_NO_MEMORY=1 expect no_memory_is_no_regression 3 'out of memory' check 'frame.p50<=1'
+coproc refusing { exec node tests/tool/refuses.mjs "$TMP/pid"; }
+refuser=$!
+read -r -t 30 port <&"${refusing[0]}"
+expect of_what_is_allowed_ten_are_said 1 'allowed: one0, .*, one9, \.\.\.$' status --url "http://127.0.0.1:$port"
+quiet a_daemon_cannot_write_to_the_terminal '?[2J' status --url "http://127.0.0.1:$port"
+# (With sanitizers: what it was refused is not leaked either.)
+# shellcheck disable=SC2016 # the game's shell expands it
+expect a_refused_freeze_is_said 0 'could not be frozen' run --url "http://127.0.0.1:$port" --frames 2 --export "$TMP/report" -- \
+	sh -c 'echo $$ >"$0"; exec sleep 30' "$TMP/pid"
+kill "$refuser"
+mkfifo "$TMP/gate"
+LD_PRELOAD=$TMP/shim.so SHIM_GATE=$TMP/gate "$B/fprof" run --frames 5 --export "$TMP/report" -- sleep 5 2>"$TMP/err" &
+tool=$!
+# It sleeps behind its fork: the child is not the program yet.
+until pgrep -P "$tool" >/dev/null && [ "$(awk '{ print $3 }' "/proc/$tool/stat")" = S ]; do :; done
+kill -INT "$tool"
+: >"$TMP/gate"
+wait "$tool"
+got=$?
+if [ "$got" = 1 ] && jq -e '.reason | contains("told to stop")' "$TMP/report" >/dev/null; then
+	ok a_signal_while_the_game_starts_stops_the_run
+else
+	fail a_signal_while_the_game_starts_stops_the_run "exit status $got: $(cat "$TMP/err")"
+fi
 
 exit $((failures > 0))
