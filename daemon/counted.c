@@ -140,15 +140,11 @@ int64_t counted_ns_slow(struct counted *c, int64_t t, bool *ret_out)
 	return MIN(range_ns(c->range, t), row->end_ns) - c->offsets[c->at];
 }
 
-size_t counted_find(const struct counted *c, int64_t ns, size_t hint)
+size_t counted_find_slow(const struct counted *c, int64_t ns)
 {
 	const struct counted_frame *f = c->frames.at;
 	size_t low = 0, high = c->frames.count;
 
-	if (hint < high && f[hint].begin_ns <= ns && ns < counted_end(c, hint))
-		return hint;
-	if (hint + 1 < high && f[hint + 1].begin_ns <= ns && ns < counted_end(c, hint + 1))
-		return hint + 1;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 

@@ -61,15 +61,25 @@ static inline int64_t counted_ns(struct counted *c, int64_t t, bool *ret_out)
 	*ret_out = false;
 	return (int64_t)((counted_wide)t * (counted_wide)rate->mult >> rate->shift);
 }
-/* The index into c->frames of the one in which counted time ns lies; those outside belong to the
- * nearest. Cheap with rising ns and the last answer as hint. */
-size_t counted_find(const struct counted *c, int64_t ns, size_t hint);
+size_t counted_find_slow(const struct counted *c, int64_t ns);
 /* Counted time at the begin of the frame with this number; false: it is left out. */
 bool counted_begin_of(const struct counted *c, uint64_t frame, int64_t *ret_ns);
 /* Counted time at the end of frame i of c->frames. */
 static inline int64_t counted_end(const struct counted *c, size_t i)
 {
 	return i + 1 < c->frames.count ? c->frames.at[i + 1].begin_ns : c->end_ns;
+}
+
+/* The index into c->frames of the one in which counted time ns lies; those outside belong to the
+ * nearest. Cheap with rising ns and the last answer as hint. */
+static inline size_t counted_find(const struct counted *c, int64_t ns, size_t hint)
+{
+	size_t i;
+
+	for (i = hint; i < c->frames.count && i < hint + 2; i++)
+		if (c->frames.at[i].begin_ns <= ns && ns < counted_end(c, i))
+			return i;
+	return counted_find_slow(c, ns);
 }
 
 /* A stretch of counted time, cut where frames of c->frames end. */

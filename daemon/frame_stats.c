@@ -315,15 +315,16 @@ int frame_stats_zones(struct history *h, struct counted *counted, const bool *sk
 {
 	__attribute__((cleanup(adding_all_deinit))) struct adding_all x = {
 		.counted = counted, .skip = skip, .count = count};
-	const struct range_visitor visitor = {.userdata = &x,
-					      .no_texts = true,
-					      .track = on_track,
-					      .begin = on_begin,
-					      .end = on_end,
-					      .gpu = on_gpu};
+	struct range_visitor visitor = {.userdata = &x,
+					.no_texts = true,
+					.track = on_track,
+					.begin = on_begin,
+					.end = on_end,
+					.gpu = on_gpu};
 	size_t i;
 	int r = prepare(&x, zones);
 
+	visitor.only = x.named;
 	if (r == 0 && counted->frames.count > 0)
 		r = range_visit(h, counted->range, &visitor);
 	for (i = 0; r == 0 && i < count; i++)

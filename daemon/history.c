@@ -85,7 +85,8 @@ static const char *const texts[HISTORY_STATEMENTS] = {
 			  "ORDER BY t1 DESC",
 	[HISTORY_LOST] = "SELECT sum(events) FROM gaps WHERE session = ? AND t1 >= ? AND t0 < ?",
 	[HISTORY_MARKING] = "SELECT track FROM streams WHERE session = ? AND stream = ?",
-	[HISTORY_LANE_CHUNKS] = LANE_SELECT "AND t1 >= ? ORDER BY t1, id",
+	[HISTORY_LANE_CHUNKS] = LANE_SELECT "AND t1 >= ?4 AND (t1 > ?4 OR id > ?5) "
+					    "ORDER BY t1, id LIMIT ?6",
 	[HISTORY_LANE_LAST] = LANE_SELECT "ORDER BY t1 DESC, id DESC LIMIT 1",
 	[HISTORY_LANE_DATA] = "SELECT data FROM chunks WHERE id = ? AND session = ? AND track = ? "
 			      "AND lane = ? AND t1 = ?",

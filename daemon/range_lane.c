@@ -2,6 +2,8 @@
 /*
  * A lane's chunks are listed first and loaded one at a time, by their ids: the transaction may end
  * between two of them. A chunk that is gone by then, or whose id is another's, is said to be gone.
+ * Only so many are listed at once as SQLite keeps pages of: a row lies before its data, in the same
+ * page, which is read once so.
  *
  * Each chunk says which zones were open at its start. The lane follows its own stack, so that what
  * was lost between two chunks is seen. Where no chunk reaches into the range, the next one's
@@ -12,6 +14,8 @@
 
 #include <errno.h>
 #include <string.h>
+
+#define LISTED_AT_ONCE 64
 
 void range_lane_free(struct range_lane *lane)
 {
@@ -47,13 +51,25 @@ static int list_last(struct history *h, const int64_t *key, struct range_lane *l
 	return r;
 }
 
-static int list_chunks(struct history *h, const int64_t *key, int64_t t1, struct range_lane *lane)
+/* Those that follow the ones that are listed; at first those from t0 on. */
+static int list_chunks(struct history *h, uint64_t session, uint32_t track, int64_t t0, int64_t t1,
+		       struct range_lane *lane)
 {
-	sqlite3_stmt *stmt = history_ask(h, HISTORY_LANE_CHUNKS, key, 4);
+	const struct lane_chunk *last =
+		lane->chunks.count > 0 ? &lane->chunks.at[lane->chunks.count - 1] : NULL;
+	int64_t key[] = {(int64_t)session, track, lane->lane, t0, INT64_MIN, LISTED_AT_ONCE};
+	sqlite3_stmt *stmt;
 	struct lane_chunk chunk;
+	unsigned count = 0;
 	int r;
 
+	if (last) {
+		key[3] = last->t1;
+		key[4] = last->id;
+	}
+	stmt = history_ask(h, HISTORY_LANE_CHUNKS, key, 6);
 	while (!lane->later && (r = sql_step(stmt)) == 1) {
+		count++;
 		read_chunk(stmt, &chunk);
 		lane->later = chunk.t0 >= t1;
 		if (lane->later && (lane->chunks.count > 0 || chunk.depth_in == 0))
@@ -64,6 +80,7 @@ static int list_chunks(struct history *h, const int64_t *key, int64_t t1, struct
 			break;
 	}
 	sqlite3_reset(stmt);
+	lane->listed = lane->later || count < LISTED_AT_ONCE;
 	if (r >= 0 && lane->chunks.count == 0 && !lane->later)
 		r = list_last(h, key, lane);
 	return MIN(r, 0);
@@ -72,7 +89,6 @@ static int list_chunks(struct history *h, const int64_t *key, int64_t t1, struct
 int range_lane_open(struct history *h, uint64_t session, uint32_t track, uint32_t lane, int64_t t0,
 		    int64_t t1, struct range_lane **ret_lane)
 {
-	int64_t key[] = {(int64_t)session, track, lane, t0};
 	struct range_lane *l = malloc(sizeof(*l));
 	int r;
 
@@ -81,8 +97,7 @@ int range_lane_open(struct history *h, uint64_t session, uint32_t track, uint32_
 	memset(l, 0, offsetof(struct range_lane, stack));
 	l->depth = 0;
 	l->lane = lane;
-	l->last = INT64_MIN;
-	r = list_chunks(h, key, t1, l);
+	r = list_chunks(h, session, track, t0, t1, l);
 	l->state = l->chunks.count > 0 ? LANE_LOAD : LANE_AT_END;
 	if (r < 0) {
 		range_lane_free(l);
@@ -121,22 +136,34 @@ static uint32_t count_same(const struct range_lane *lane)
 	return same;
 }
 
-int range_lane_load(struct history *h, uint64_t session, uint32_t track, struct range_lane *lane,
-		    const struct lane_chunk **ret_chunk, uint32_t *ret_same)
+/* The chunk's data, unpacked. */
+static int load_chunk(struct history *h, uint64_t session, uint32_t track, struct range_lane *lane,
+		      const struct lane_chunk *chunk)
 {
-	const struct lane_chunk *chunk = &lane->chunks.at[lane->chunk++];
-	int64_t key[] = {chunk->id, (int64_t)session, track, lane->lane, chunk->t1};
+	const int64_t key[] = {chunk->id, (int64_t)session, track, lane->lane, chunk->t1};
 	size_t bytes;
-	int r;
+	int r = load_data(h, key, &lane->raw, &bytes);
 
+	return r < 0 ? r : chunk_reader_init(&lane->reader, lane->raw, bytes, chunk->t0);
+}
+
+int range_lane_load(struct history *h, uint64_t session, uint32_t track, struct range_lane *lane,
+		    int64_t t1, const struct lane_chunk **ret_chunk, uint32_t *ret_same)
+{
+	const struct lane_chunk *chunk;
+	int r = 0;
+
+	if (!lane->listed && lane->chunk + 1 == lane->chunks.count)
+		r = list_chunks(h, session, track, 0, t1, lane);
+	if (r < 0)
+		return r;
+	chunk = &lane->chunks.at[lane->chunk++];
 	*ret_chunk = chunk;
 	free(lane->raw);
 	lane->raw = NULL;
 	if (lane->chunk == lane->chunks.count)
 		lane->state = LANE_AT_END;
-	r = load_data(h, key, &lane->raw, &bytes);
-	if (r == 0)
-		r = chunk_reader_init(&lane->reader, lane->raw, bytes, chunk->t0);
+	r = load_chunk(h, session, track, lane, chunk);
 	if (r < 0)
 		return r;
 	if (lane->carried_only)
@@ -170,4 +197,91 @@ int range_lane_next(struct range_lane *lane)
 		return 0;
 	lane->state = lane->chunk < lane->chunks.count ? LANE_LOAD : LANE_AT_END;
 	return r;
+}
+
+/* Where a chunk's begins and ends are read, and how many can be without a look at where it ends. */
+struct cursor {
+	const uint8_t *codes, *times;
+	uint32_t event;
+	int64_t t;
+};
+
+static uint32_t cursor_init(struct cursor *c, const struct chunk_reader *r)
+{
+	size_t codes = (size_t)(r->codes_end - r->codes) / 2;
+	size_t times = (size_t)(r->times_end - r->times) / 8;
+
+	*c = (struct cursor){r->codes, r->times, r->event, r->last};
+	return (uint32_t)MIN(MIN(codes, times), (size_t)r->events_left);
+}
+
+static void cursor_done(const struct cursor *c, struct chunk_reader *r)
+{
+	r->events_left -= c->event - r->event;
+	r->event = c->event;
+	r->codes = c->codes;
+	r->times = c->times;
+	r->last = c->t;
+}
+
+/* The next one, no later than until; false: it is another event, and the cursor stays. */
+static inline bool cursor_next(struct cursor *c, const uint8_t *tags, int64_t until,
+			       uint32_t *ret_code)
+{
+	static const uint64_t masks[] = {0xff, 0xffff, 0xffffff, UINT64_MAX};
+	uint32_t tag = (uint32_t)tags[c->event / 4] >> (c->event % 4 * 2) & 3;
+	uint32_t code = c->codes[0], long_code = code >> 7;
+	uint64_t delta;
+	int64_t t;
+
+	code = (code & 0x7f) | (long_code ? (uint32_t)c->codes[1] << 7 : 0);
+	memcpy(&delta, c->times, sizeof(delta));
+	t = (int64_t)((uint64_t)c->t + (delta & masks[tag]));
+	if (code - 1 < CHUNK_BEGIN - 1 || (long_code && c->codes[1] >= 0x80) || t > until ||
+	    t < c->t)
+		return false;
+	c->codes += 1 + long_code;
+	c->times += tag == 3 ? 8 : tag + 1;
+	c->event++;
+	c->t = t;
+	*ret_code = code;
+	return true;
+}
+
+uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct lane_zone *zones,
+			  uint32_t most)
+{
+	const uint8_t *tags = lane->reader.tags;
+	struct cursor c;
+	uint32_t count = MIN(cursor_init(&c, &lane->reader), most), i, code;
+
+	for (i = 0; i < count && cursor_next(&c, tags, until, &code); i++)
+		zones[i] = (struct lane_zone){c.t, code};
+	cursor_done(&c, &lane->reader);
+	return i;
+}
+
+void range_lane_skip(struct range_lane *lane, int64_t until, const uint32_t *only, size_t count)
+{
+	const uint8_t *tags = lane->reader.tags;
+	uint32_t depth = lane->depth, left, code, marker;
+	struct cursor c, before;
+
+	for (left = cursor_init(&c, &lane->reader); left > 0; left--) {
+		before = c;
+		if (!cursor_next(&c, tags, until, &code))
+			break;
+		marker = code - CHUNK_BEGIN;
+		if (code == CHUNK_END && depth > 0 && lane->stack[depth - 1].at == UINT32_MAX) {
+			depth--;
+		} else if (code != CHUNK_END && depth < CHUNK_DEPTH_MAX &&
+			   (marker >= count || !only[marker])) {
+			lane->stack[depth++] = (struct lane_open){{marker, c.t}, UINT32_MAX};
+		} else {
+			c = before;
+			break;
+		}
+	}
+	lane->depth = depth;
+	cursor_done(&c, &lane->reader);
 }

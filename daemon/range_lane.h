@@ -37,20 +37,20 @@ struct range_lane {
 	uint32_t lane;
 	VEC(struct lane_chunk) chunks;
 	size_t chunk;	   /* next to be loaded */
+	bool listed;	   /* chunks has all of them; else one after the next, too */
 	bool later;	   /* there are events after the range */
 	bool carried_only; /* the one loaded begins after the range */
 	uint8_t *raw;
 	enum range_lane_state state;
 	struct chunk_event next;
 	uint32_t carried; /* next of reader.carried to come */
-	int64_t last;	  /* time of the last event */
 	struct lane_open stack[CHUNK_DEPTH_MAX];
 	uint32_t depth;
 	struct chunk_reader reader;
 };
 
-/* Within a transaction: the lane's chunks that reach into [t0, t1], or the one that says what was
- * open throughout. 0 or -errno. */
+/* Within a transaction: the lane's chunks that reach into [t0, t1], as far as it needs to know them
+ * now, or the one that says what was open throughout. 0 or -errno. */
 int range_lane_open(struct history *h, uint64_t session, uint32_t track, uint32_t lane, int64_t t0,
 		    int64_t t1, struct range_lane **ret_lane);
 void range_lane_free(struct range_lane *lane);
@@ -62,7 +62,7 @@ void range_lane_free(struct range_lane *lane);
  * more; -errno.
  */
 int range_lane_load(struct history *h, uint64_t session, uint32_t track, struct range_lane *lane,
-		    const struct lane_chunk **ret_chunk, uint32_t *ret_same);
+		    int64_t t1, const struct lane_chunk **ret_chunk, uint32_t *ret_same);
 
 /* Steps to the next event of the chunk: sets state. -EBADMSG: the rest of the chunk is damaged;
  * state is as after its end. */
@@ -75,46 +75,20 @@ static inline bool range_lane_in_chunk(const struct range_lane *lane)
 	       !lane->carried_only;
 }
 
-/*
- * The begin (its code) or end (CHUNK_END) that comes next within the chunk, no later than until:
- * false when it is another event, or when it takes a closer look: then range_lane_next says what it
- * is. What most events are, at a fraction of the cost.
- */
-static inline bool range_lane_zone(struct range_lane *lane, int64_t until, uint32_t *ret_code,
-				   int64_t *ret_t)
-{
-	static const uint64_t masks[] = {0xff, 0xffff, 0xffffff, UINT64_MAX};
-	struct chunk_reader *r = &lane->reader;
-	uint32_t tag, code, code_bytes = 1;
-	ptrdiff_t bytes;
-	uint64_t delta;
+/* A begin (CHUNK_BEGIN and its marker) or an end (CHUNK_END). */
+struct lane_zone {
 	int64_t t;
-
-	if (r->events_left == 0 || r->codes_end - r->codes < 2 || r->payload_end - r->times < 8)
-		return false;
-	code = r->codes[0];
-	if (code >= 0x80) {
-		code = (code & 0x7f) | (uint32_t)r->codes[1] << 7;
-		code_bytes = 2;
-	}
-	if (code - 1 < CHUNK_BEGIN - 1 || (code_bytes == 2 && r->codes[1] >= 0x80))
-		return false;
-	tag = (uint32_t)r->tags[r->event / 4] >> (r->event % 4 * 2) & 3;
-	bytes = tag == 3 ? 8 : (ptrdiff_t)tag + 1;
-	if (r->times_end - r->times < bytes)
-		return false;
-	memcpy(&delta, r->times, sizeof(delta));
-	t = (int64_t)((uint64_t)r->last + (delta & masks[tag]));
-	if (t > until || t < r->last)
-		return false;
-	r->codes += code_bytes;
-	r->times += bytes;
-	r->event++;
-	r->events_left--;
-	r->last = t;
-	*ret_code = code;
-	*ret_t = t;
-	return true;
-}
+	uint32_t code;
+};
+/*
+ * The begins and ends that come next within the chunk, no later than until, at most so many: 0 when
+ * it is another event, or one that takes a closer look: then range_lane_next says what it is. What
+ * most events are, at a fraction of the cost.
+ */
+uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct lane_zone *zones,
+			  uint32_t most);
+/* Steps over those of zones that are not wanted (range_visitor.only, of count markers): they are on
+ * the lane's stack and nowhere else. */
+void range_lane_skip(struct range_lane *lane, int64_t until, const uint32_t *only, size_t count);
 
 #endif

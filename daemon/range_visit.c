@@ -22,6 +22,7 @@
 
 #define TRANSACTION_NS 100000000u
 #define NOWHERE	       UINT32_MAX
+#define ZONES_AT_ONCE  64u
 
 /* An open zone. */
 struct visit_zone {
@@ -121,10 +122,12 @@ static int show_end(struct visit *v, const struct visit_zone *zone, int64_t full
 		.flags = zone->flags,
 		.text = zone->text,
 		.has_value = zone->has_value,
-		.value_is_double = zone->value_is_double,
 	};
 
-	out.value.i = zone->value.i;
+	if (zone->has_value) {
+		out.value_is_double = zone->value_is_double;
+		out.value.i = zone->value.i;
+	}
 	if (zone->full_begin < range->events_t0)
 		out.flags |= ZONE_CLIPPED_BEGIN;
 	if (full_end > range->t1)
@@ -193,6 +196,7 @@ static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int
 {
 	struct range_lane *lane = v->lanes.at[lane_index];
 	struct lane_open *open = &lane->stack[lane->depth];
+	struct visit_zone *zone;
 
 	if (lane->depth == CHUNK_DEPTH_MAX)
 		return -EBADMSG;
@@ -205,11 +209,16 @@ static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int
 	if (VEC_RESERVE(&v->zones, 1) < 0)
 		return -ENOMEM;
 	open->at = (uint32_t)v->zones.count;
-	v->zones.at[v->zones.count++] = (struct visit_zone){.marker = marker,
-							    .lane = lane_index,
-							    .level = lane->depth - 1,
-							    .full_begin = t,
-							    .begin = v->now};
+	zone = &v->zones.at[v->zones.count++];
+	zone->marker = marker;
+	zone->lane = lane_index;
+	zone->level = lane->depth - 1;
+	zone->flags = 0;
+	zone->full_begin = t;
+	zone->begin = v->now;
+	zone->children = 0;
+	zone->text = NULL;
+	zone->has_value = false;
 	return v->now >= v->range->events_t0 ? show_zones(v) : 0;
 }
 
@@ -305,7 +314,7 @@ static int apply(struct visit *v, uint32_t lane_index)
 	const struct chunk_event *e = &lane->next;
 	int r = 0;
 
-	v->now = lane->last = MAX(v->now, e->t);
+	v->now = MAX(v->now, e->t);
 	if (v->now > v->range->events_t0 && v->shown < v->zones.count)
 		r = show_zones(v);
 	if (r < 0)
@@ -368,7 +377,8 @@ static int load(struct visit *v, struct range_lane *lane)
 	int r = pause_reading(v);
 
 	if (r == 0)
-		r = range_lane_load(v->h, v->range->session, v->track, lane, &chunk, &same);
+		r = range_lane_load(v->h, v->range->session, v->track, lane, v->range->t1, &chunk,
+				    &same);
 	if (r == -EBADMSG || r == -ENOENT)
 		return show_damage(v, lane);
 	return r < 0 ? r : end_zones(v, lane, same);
@@ -427,23 +437,37 @@ static bool next_lane(const struct visit *v, uint32_t *ret_index, int64_t *ret_l
 	return best;
 }
 
-/* The begins and ends that follow at once, of a lane that is alone. */
+static int apply_zone(struct visit *v, uint32_t index, const struct lane_zone *zone)
+{
+	struct range_lane *lane = v->lanes.at[index];
+	int r = 0;
+
+	v->now = MAX(v->now, zone->t);
+	if (v->shown < v->zones.count && v->now > v->range->events_t0)
+		r = show_zones(v);
+	if (r < 0)
+		return r;
+	return zone->code == CHUNK_END ? end_zone(v, lane, 0)
+				       : begin_zone(v, index, zone->code - CHUNK_BEGIN, zone->t);
+}
+
+/* The begins and ends that follow at once, of a lane that is alone. -EBADMSG: they cannot be. */
 static int run_zones(struct visit *v, uint32_t index)
 {
 	struct range_lane *lane = v->lanes.at[index];
-	uint32_t code;
-	int64_t t;
+	struct lane_zone zones[ZONES_AT_ONCE];
+	uint32_t most = v->v->only ? 1 : ZONES_AT_ONCE, count, i;
 	int r = 0;
 
-	while (r == 0 && lane->depth < CHUNK_DEPTH_MAX &&
-	       range_lane_zone(lane, v->range->t1, &code, &t)) {
-		v->now = lane->last = MAX(v->now, t);
-		if (v->shown < v->zones.count && v->now > v->range->events_t0)
-			r = show_zones(v);
-		if (r == 0)
-			r = code == CHUNK_END ? end_zone(v, lane, 0)
-					      : begin_zone(v, index, code - CHUNK_BEGIN, t);
-	}
+	do {
+		if (v->v->only) {
+			range_lane_skip(lane, v->range->t1, v->v->only, v->range->markers.count);
+			v->now = MAX(v->now, lane->reader.last);
+		}
+		count = range_lane_zones(lane, v->range->t1, zones, most);
+		for (i = 0; i < count && r == 0; i++)
+			r = apply_zone(v, index, &zones[i]);
+	} while (count > 0 && r == 0);
 	return r;
 }
 
@@ -456,11 +480,11 @@ static int run_lane(struct visit *v, uint32_t index, int64_t limit)
 
 	do {
 		r = apply(v, index);
+		if (r == 0 && alone && range_lane_in_chunk(lane))
+			r = run_zones(v, index);
 		if (r == -EBADMSG) {
 			lane->state = lane->chunk < lane->chunks.count ? LANE_LOAD : LANE_AT_END;
 			r = show_damage(v, lane);
-		} else if (r == 0 && alone && range_lane_in_chunk(lane)) {
-			r = run_zones(v, index);
 		}
 		if (r == 0)
 			r = advance(v, lane);

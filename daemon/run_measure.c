@@ -234,7 +234,13 @@ static int read_zones(struct history *h, struct measure *m, const struct run_met
 					.end = on_end,
 					.gpu = on_gpu};
 	int r = prepare(m, metrics, series);
+	bool self = false;
+	size_t i;
 
+	for (i = 0; i < m->count; i++)
+		self |= metrics[i].source == RUN_ZONE_SELF;
+	if (!self) /* else what is inside a zone is taken off its time */
+		visitor.only = m->named;
 	return r == 1 ? range_visit(h, m->range, &visitor) : r;
 }
 

@@ -186,10 +186,12 @@ struct longest {
 	bool any;
 };
 
+/* Most calls are within the frame of the call before them: [from, to) of counted time. */
 static int take_node(struct zone_measure *m, const struct zone_node *node, struct longest *longest)
 {
+	const struct counted *counted = &m->tree->counted;
 	struct zone_samples samples = zone_samples(node);
-	int64_t begin, duration;
+	int64_t begin, duration, counts, from = INT64_MAX, to = INT64_MIN;
 	size_t frame = 0;
 	int r = 0;
 
@@ -199,7 +201,16 @@ static int take_node(struct zone_measure *m, const struct zone_node *node, struc
 		m->values.at[m->values.count++] = (uint64_t)duration;
 		if (!longest->any || (uint64_t)duration > longest->duration)
 			*longest = (struct longest){begin, (uint64_t)duration, true};
-		r = share_out(m, node, begin, node->nested ? 0 : duration, &frame);
+		counts = node->nested ? 0 : duration;
+		if (begin >= from && begin < to && begin + counts <= to) {
+			m->totals[frame] += counts;
+			continue;
+		}
+		r = share_out(m, node, begin, counts, &frame);
+		if (!node->gpu) {
+			from = counted->frames.at[frame].begin_ns;
+			to = counted_end(counted, frame);
+		}
 	}
 	return r;
 }

@@ -240,7 +240,7 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 		.nested = is_nested(tree, parent, marker),
 	};
 	if (above->last_child == ZONE_NODE_NONE) {
-		above->first_child = tree->steps.at[parent].first_child = id;
+		above->first_child = id;
 	} else {
 		tree->nodes.at[above->last_child].next_sibling = id;
 		tree->steps.at[above->last_child].next_sibling = id;
@@ -270,28 +270,27 @@ static int find_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, 
 	return add_node(tree, parent, marker, ret_node);
 }
 
-/* The child called marker: the last one, the one after it, the first one, or any. */
+/* The child called marker: the one after the last one (after all of them the first), the last one
+ * again, or any. */
 static int enter_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
 {
-	const struct zone_step *above = &tree->steps.at[parent];
-	uint32_t cursor = above->cursor, next;
-	int r;
+	struct zone_step *above = &tree->steps.at[parent];
+	uint32_t next;
 
-	if (is_child(tree, cursor, marker)) {
-		*ret_node = cursor;
-		return 0;
-	}
-	next = cursor == ZONE_NODE_NONE ? above->first_child : tree->steps.at[cursor].next_sibling;
-	if (is_child(tree, next, marker)) {
-		*ret_node = next;
-	} else if (is_child(tree, above->first_child, marker)) {
-		*ret_node = above->first_child;
-	} else {
-		r = find_child(tree, parent, marker, ret_node);
+	*ret_node = above->expected;
+	if (!is_child(tree, *ret_node, marker)) {
+		int r = 0;
+
+		*ret_node = above->cursor;
+		if (!is_child(tree, *ret_node, marker))
+			r = find_child(tree, parent, marker, ret_node);
 		if (r < 0)
 			return r;
+		above = &tree->steps.at[parent];
 	}
-	tree->steps.at[parent].cursor = *ret_node;
+	next = tree->steps.at[*ret_node].next_sibling;
+	above->cursor = *ret_node;
+	above->expected = next != ZONE_NODE_NONE ? next : tree->nodes.at[parent].first_child;
 	return 0;
 }
 
@@ -306,23 +305,30 @@ struct reading {
 static int enter(struct reading *x, uint32_t marker, int64_t begin, bool out)
 {
 	struct zone_tree *tree = x->tree;
-	struct zone_frame frame = {.begin = begin, .out = out};
+	struct zone_frame *frame;
 	uint32_t parent =
 		tree->stack.count > 0 ? tree->stack.at[tree->stack.count - 1].node : x->track;
-	int r = enter_child(tree, parent, zone_tree_canonical(tree, marker), &frame.node);
+	uint32_t node;
+	int r = enter_child(tree, parent, zone_tree_canonical(tree, marker), &node);
 
-	return r < 0 ? r : VEC_PUSH(&tree->stack, frame);
+	if (r < 0 || VEC_RESERVE(&tree->stack, 1) < 0)
+		return r < 0 ? r : -ENOMEM;
+	frame = &tree->stack.at[tree->stack.count++];
+	frame->node = node;
+	frame->out = out;
+	frame->begin = begin;
+	return 0;
 }
 
 /* Nothing is counted of what lies in frames that are left out. */
 static int leave(struct reading *x, int64_t end)
 {
 	struct zone_tree *tree = x->tree;
-	struct zone_frame frame = tree->stack.at[--tree->stack.count];
+	const struct zone_frame *frame = &tree->stack.at[--tree->stack.count];
 
-	if (frame.out && end <= frame.begin)
+	if (frame->out && end <= frame->begin)
 		return 0;
-	return put_sample(tree, frame.node, frame.begin, end - frame.begin);
+	return put_sample(tree, frame->node, frame->begin, end - frame->begin);
 }
 
 static int on_track(void *userdata, size_t index, const struct track_row *track)

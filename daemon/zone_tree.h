@@ -76,9 +76,10 @@ struct zone_frame {
 	bool out;
 	int64_t begin; /* counted ns */
 };
-/* The way down the tree. cursor: the child that was last entered. */
+/* The way down the tree. Of its children: the one that was last entered, and the one that is likely
+ * to be the next. */
 struct zone_step {
-	uint32_t marker, first_child, next_sibling, cursor;
+	uint32_t marker, next_sibling, cursor, expected;
 };
 /* Where the next sample goes. */
 struct zone_sink {

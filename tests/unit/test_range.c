@@ -598,10 +598,10 @@ static uint32_t noise(uint32_t *seed)
 }
 
 /* A random walk through frames 1..20, cut into chunks at random. */
-static void add_walk(struct batch *b, uint32_t track, uint32_t *seed)
+static void add_walk(struct batch *b, uint32_t track, uint32_t lane, uint32_t *seed)
 {
 	struct chunk_open open[4];
-	struct maker *m = maker_new(1, track, 0, 0);
+	struct maker *m = maker_new(1, track, lane, 0);
 	unsigned depth = 0, i, k;
 	int64_t t = 0;
 
@@ -612,7 +612,7 @@ static void add_walk(struct batch *b, uint32_t track, uint32_t *seed)
 				make_chunk(m, b);
 			else
 				continue;
-			m = maker_new(1, track, 0, t);
+			m = maker_new(1, track, lane, t);
 			for (k = 0; k < depth; k++)
 				make_carried(m, open[k].marker, open[k].begin);
 		}
@@ -640,8 +640,8 @@ static void a_frame_is_the_same_either_way(void **state)
 	add_track(b, 1, 2, "other");
 	for (n = 1; n <= 20; n++)
 		add_frame(b, 1, 0, n, (int64_t)(n - 1) * 50, (int64_t)n * 50);
-	add_walk(b, 1, &seed);
-	add_walk(b, 2, &seed);
+	add_walk(b, 1, 0, &seed);
+	add_walk(b, 2, 0, &seed);
 	fixture_submit(f, b);
 	for (n = 1; n <= 20; n++) {
 		const struct range_query query = {.from = n, .to = n};
@@ -659,6 +659,154 @@ static void a_frame_is_the_same_either_way(void **state)
 		history_frame_detail_deinit(&detail);
 	}
 	assert_true(zones > 100);
+}
+
+/* --- what is left out on the way -------------------------------------------------------- */
+
+struct seen {
+	VEC(struct range_zone) zones; /* of marker 2 */
+	size_t others;
+	uint64_t lost;
+};
+
+static int see_gap(void *userdata, const struct gap_row *gap)
+{
+	struct seen *s = userdata;
+
+	s->lost += gap->events;
+	return 0;
+}
+
+static int see_zone(void *userdata, const struct range_zone *z)
+{
+	struct seen *s = userdata;
+
+	if (z->marker == 2)
+		PUSH(&s->zones, *z);
+	else
+		s->others++;
+	return 0;
+}
+
+static void see(struct fixture *f, const struct range *range, const uint32_t *only,
+		struct seen *seen)
+{
+	const struct range_visitor visitor = {
+		.userdata = seen, .only = only, .end = see_zone, .gap = see_gap};
+
+	*seen = (struct seen){0};
+	assert_int_equal(range_visit(f->history, range, &visitor), 0);
+}
+
+/* Those that are wanted are the same, on a thread of one memory and on one of two. */
+static void zones_that_nobody_wants_may_be_left_out(void **state)
+{
+	static const uint32_t only[] = {0, 0, 1, 0, 0};
+	const struct range_query query = {.from = 3, .to = 18};
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	struct seen all, some;
+	struct range range;
+	uint32_t seed = 7;
+	uint64_t n;
+	size_t i;
+
+	add_track(b, 1, 2, "other");
+	for (n = 1; n <= 20; n++)
+		add_frame(b, 1, 0, n, (int64_t)(n - 1) * 50, (int64_t)n * 50);
+	add_walk(b, 1, 0, &seed);
+	add_walk(b, 2, 0, &seed);
+	add_walk(b, 2, 1, &seed);
+	fixture_submit(f, b);
+	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
+	assert_int_equal(range.markers.count, ARRAY_SIZE(only));
+	see(f, &range, NULL, &all);
+	see(f, &range, only, &some);
+	assert_true(all.zones.count > 50);
+	assert_true(some.others < all.others);
+	assert_int_equal(some.zones.count, all.zones.count);
+	for (i = 0; i < all.zones.count; i++) {
+		const struct range_zone *x = &all.zones.at[i], *y = &some.zones.at[i];
+
+		assert_int_equal(x->begin, y->begin);
+		assert_int_equal(x->end, y->end);
+		assert_int_equal(x->full_begin, y->full_begin);
+		assert_int_equal(x->full_end, y->full_end);
+		assert_int_equal(x->flags, y->flags);
+	}
+	VEC_FREE(&all.zones);
+	VEC_FREE(&some.zones);
+	range_close(&range);
+}
+
+/* More than are listed at once, with one zone around all. */
+static void a_lane_of_many_chunks_is_read_to_its_end(void **state)
+{
+	enum { CHUNKS = 200 };
+	const struct range_query query = {.from = 1, .to = 2};
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	struct maker *m;
+	struct seen seen;
+	struct range range;
+	int64_t i;
+
+	add_frame(b, 1, 0, 1, 0, CHUNKS * 10);
+	add_frame(b, 1, 0, 2, CHUNKS * 10, CHUNKS * 20);
+	for (i = 0; i < CHUNKS; i++) {
+		m = maker_new(1, 1, 0, i * 20);
+		if (i == 0)
+			make_begin(m, 0, 1);
+		else
+			make_carried(m, 1, 0);
+		make_begin(m, i * 20 + 5, 2);
+		make_end(m, i * 20 + 6 + i % 10);
+		if (i == CHUNKS - 1)
+			make_end(m, i * 20 + 19);
+		make_chunk(m, b);
+	}
+	fixture_submit(f, b);
+	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
+	see(f, &range, NULL, &seen);
+	assert_int_equal(seen.zones.count, CHUNKS);
+	assert_int_equal(seen.others, 1);
+	for (i = 0; i < CHUNKS; i++) {
+		assert_int_equal(seen.zones.at[i].begin, i * 20 + 5);
+		assert_int_equal(seen.zones.at[i].depth, 1);
+	}
+	VEC_FREE(&seen.zones);
+	range_close(&range);
+}
+
+/* The rest of a chunk that has more zones in each other than can be is a gap; what follows is read
+ * again. */
+static void zones_too_deep_are_a_gap(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct maker *m = maker_new(1, 1, 0, 110);
+	const struct range_query query = {.from = 2, .to = 2};
+	struct range range;
+	struct seen seen;
+	unsigned i;
+
+	for (i = 0; i < CHUNK_DEPTH_MAX + 100; i++)
+		make_begin(m, 110 + i / 100, 1);
+	make_chunk(m, b);
+	m = maker_new(1, 1, 0, 150);
+	make_begin(m, 150, 2);
+	make_end(m, 160);
+	make_chunk(m, b);
+	fixture_submit(f, b);
+	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
+	see(f, &range, NULL, &seen);
+	assert_int_equal(seen.lost, CHUNK_DEPTH_MAX + 100);
+	assert_int_equal(seen.others, CHUNK_DEPTH_MAX);
+	assert_int_equal(seen.zones.count, 1);
+	assert_int_equal(seen.zones.at[0].begin, 150);
+	assert_int_equal(seen.zones.at[0].depth, 0);
+	VEC_FREE(&seen.zones);
+	range_close(&range);
 }
 
 int main(void)
@@ -680,6 +828,9 @@ int main(void)
 		TEST(ranges_are_found),
 		TEST(evicted_frames_are_not_visited),
 		TEST(a_frame_is_the_same_either_way),
+		TEST(zones_that_nobody_wants_may_be_left_out),
+		TEST(a_lane_of_many_chunks_is_read_to_its_end),
+		TEST(zones_too_deep_are_a_gap),
 	};
 #undef TEST
 
