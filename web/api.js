@@ -28,6 +28,9 @@ export const getJson = (path, signal) => ask(path, { signal });
 export const sendJson = (method, path, body) => ask(path, body === undefined ? { method }
 	: { method, body: JSON.stringify(body), headers: { accept: 'application/json', 'content-type': 'application/json' } });
 
+/** Sends a file as it is. @param {string} path below /api/v1 @param {Blob} file @returns {Promise<any>} */
+export const sendFile = (path, file) => ask(path, { method: 'POST', body: file, headers: { accept: 'application/json', 'content-type': 'application/octet-stream' } });
+
 /** @param {string} path @param {RequestInit} request @returns {Promise<any>} */
 async function ask(path, request) {
 	let answer;

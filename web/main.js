@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Puts the page together: one model, its views, one animation frame that draws what changed, and the keys.
 
+import { Actions } from './actions.js';
 import { Card } from './card.js';
 import { ComparePanel } from './compare.js';
 import { CountersPanel } from './counters.js';
@@ -42,6 +43,7 @@ const strip = new Strip(stripCanvas, model, overlay, () => invalidate('strip'));
 const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
 	byId('timeline-spacer', HTMLElement), model, () => invalidate('zoom'));
 const topBar = new TopBar(model);
+const actions = new Actions(model, () => invalidate('actions'));
 const card = new Card(model);
 const framesTable = new FramesTable(model);
 const zonesTable = new ZonesTable(model, (start, length) => timeline.zoomTo(start, length));
@@ -61,6 +63,7 @@ const panels = new Panels(byId('tabs', HTMLElement), {
 /** Which parts make which view draw. @type {[string[], () => void][]} */
 const VIEWS = [
 	[['sessions', 'session', 'status', 'connection'], () => topBar.draw()],
+	[['sessions', 'session', 'selection', 'actions'], () => actions.draw()],
 	[['sessions', 'connection'], drawWelcome],
 	[['frames', 'session', 'settings', 'strip'], () => overlay.follow()],
 	[['frames', 'strip', 'selection', 'held', 'palette', 'session', 'settings'], () => strip.draw()],

@@ -77,6 +77,8 @@ export class Model {
 		this.windowLoad = 0;
 		/** Counts what was heard of spikes: whoever lists them asks again. */
 		this.spikesSeen = 0;
+		/** The same of orders to record, stop or freeze. */
+		this.stateSeen = 0;
 	}
 
 	/** Whether nothing was ever recorded. */
@@ -224,6 +226,14 @@ export class Model {
 		}
 	}
 
+	/** Forgets the frames that are here and reads what there is. */
+	async reload() {
+		this.ring.clear();
+		this.follow();
+		this.select(null, false);
+		await this.refresh(true);
+	}
+
 	/** @param {unknown} error */
 	onProblem(error) {
 		if (!(error instanceof ApiError))
@@ -312,6 +322,9 @@ export class Model {
 			this.later('spikes', SETTLE_MS, () => this.changed('spikes'));
 			break;
 		case 'state':
+			this.stateSeen++;
+			this.later('refresh', SETTLE_MS, () => this.refresh(false));
+			break;
 		case 'loss':
 		case 'session':
 			this.later('refresh', SETTLE_MS, () => this.refresh(false));

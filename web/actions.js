@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// What can be done with the session shown: record, freeze, clear, a trigger, save, open, detail, export. What the daemon
+// answers is said in one line beside the buttons, and so is what it refuses.
+
+import { ApiError, sendFile, sendJson, sessionPath } from './api.js';
+import { Asked } from './asked.js';
+import { exportLinks, fileRoute, frameTrigger, triggerOf } from './action_text.js';
+import { byId, element, setText } from './dom.js';
+import { count, plural } from './format.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+const STATES = /** @type {const} */ ([['recording', '● Record'], ['frozen', '❄ Freeze'], ['stopped', '■ Stop']]);
+
+export class Actions {
+	/** @param {Model} model @param {() => void} invalidate */
+	constructor(model, invalidate) {
+		this.model = model;
+		this.invalidate = invalidate;
+		this.recording = new Asked(invalidate);
+		this.detail = new Asked(invalidate);
+		this.triggers = new Asked(invalidate);
+		this.seen = -1;
+		this.said = '';
+		this.bad = false;
+		/** Whether the next press of Clear clears. */
+		this.sure = false;
+		const at = byId('actions', HTMLElement);
+		this.states = STATES.map(([state, label]) => this.button(label, () => this.put('recording', { state })));
+		this.clear = this.button('Clear', () => this.clearHistory());
+		this.level = element('select', {}, ...[0, 1, 2].map((level) => element('option', { value: String(level) }, `${level}${['', ' phases', ' everything'][level]}`)));
+		this.level.options[0].textContent = '0 landmarks';
+		this.level.addEventListener('change', () => this.put('detail', { path: [], level: Number(this.level.value) }));
+		this.save = this.button('Save', () => this.saveCapture());
+		this.open = this.button('Open…', () => this.file.click());
+		this.file = element('input', { type: 'file', accept: '.fprof,.json,.vprof', multiple: '', hidden: '', 'aria-label': 'A capture or trace to open' });
+		this.file.addEventListener('change', () => this.openFiles([...(this.file.files ?? [])]));
+		this.exports = element('div', { class: 'menu' });
+		this.note = element('p', { class: 'note', role: 'status' });
+		at.append(element('span', { class: 'group', role: 'group', 'aria-label': 'Recording' }, ...this.states), this.clear,
+			this.buildTrigger(), element('label', { class: 'muted' }, 'Detail ', this.level), this.save, this.open, this.file,
+			element('details', { class: 'dropdown' }, element('summary', {}, 'Export'), this.exports), this.note);
+		this.live = [...this.states, this.clear, this.level, this.apply];
+		this.takeDrops();
+	}
+
+	/** @param {string} label @param {() => void} press */
+	button(label, press) {
+		const button = element('button', { type: 'button' }, label);
+		button.addEventListener('click', press);
+		return button;
+	}
+
+	buildTrigger() {
+		this.above = element('input', { type: 'number', min: '0.1', max: '60000', step: '0.1', value: '33.3', 'aria-label': 'A frame is a spike above so many ms' });
+		this.freeze = element('input', { type: 'checkbox' });
+		this.apply = this.button('Set', () => this.setTrigger());
+		this.triggerNote = element('p', { class: 'note' });
+		return element('details', { class: 'dropdown' }, element('summary', {}, 'Trigger'), element('div', { class: 'menu' },
+			element('label', {}, 'A frame above ', this.above, ' ms is a spike'), element('label', {}, this.freeze, ' freeze afterwards'), this.apply, this.triggerNote));
+	}
+
+	takeDrops() {
+		const stop = (/** @type {DragEvent} */ event) => {
+			if (event.dataTransfer?.types.includes('Files'))
+				event.preventDefault();
+		};
+		window.addEventListener('dragover', stop);
+		window.addEventListener('drop', (event) => {
+			stop(event);
+			this.openFiles([...(event.dataTransfer?.files ?? [])]);
+		});
+	}
+
+	draw() {
+		const { session, stateSeen } = this.model;
+		const live = session?.state === 'live';
+		const base = session ? sessionPath(String(session.id)) : null;
+		const again = stateSeen !== this.seen;
+		this.seen = stateSeen;
+		this.recording.want(live ? `${base}/recording` : null, again);
+		this.detail.want(live ? `${base}/detail` : null, again);
+		this.triggers.want(live ? `${base}/triggers` : null, again);
+		for (const control of this.live)
+			control && (control.disabled = !live);
+		this.save.disabled = !session;
+		const state = this.recording.answer?.state;
+		STATES.forEach(([name], at) => this.states[at].setAttribute('aria-pressed', String(live && state === name)));
+		if (this.detail.answer && document.activeElement !== this.level)
+			this.level.value = String(this.detail.answer.default);
+		setText(this.clear, this.sure ? 'Clear for good' : 'Clear');
+		this.drawTrigger();
+		this.drawExports();
+		setText(this.note, this.said || this.stateText());
+		this.note.classList.toggle('warn', this.bad);
+	}
+
+	/** What of the recording's state is not plain. */
+	stateText() {
+		const answer = this.recording.answer;
+		if (!answer)
+			return '';
+		if (answer.waits_for_consumer)
+			return 'Waits for someone to look.';
+		return answer.state === answer.in_force ? '' : `${answer.state} is ordered; the game is still ${answer.in_force}.`;
+	}
+
+	drawTrigger() {
+		if (!this.triggerNote)
+			return;
+		const all = this.triggers.answer ?? [];
+		setText(this.triggerNote, all.length ? `In force: ${all.map((/** @type {any} */ one) => one.label).join('; ')}.` : 'None in force.');
+		const set = triggerOf(all);
+		if (set !== this.shownTrigger && set && this.above && this.freeze) {
+			this.above.value = String(set.above_ms);
+			this.freeze.checked = Boolean(set.freeze);
+		}
+		this.shownTrigger = set;
+	}
+
+	drawExports() {
+		const { model } = this;
+		const links = exportLinks(model.session, model.view.range, model.stream);
+		const text = JSON.stringify(links);
+		if (text === this.exports.dataset.links)
+			return;
+		this.exports.dataset.links = text;
+		this.exports.replaceChildren(...links.map(({ href, label }) => element('a', { href, download: '' }, label)),
+			element('p', { class: 'note' }, !links.length ? 'No session.' : model.view.range ? 'The selected range.' : 'All frames whose events are kept.'));
+	}
+
+	/** @param {'recording'|'detail'|'triggers'} what @param {any} body */
+	async put(what, body) {
+		await this.tell(async () => {
+			this[what].answer = await sendJson('PUT', `${sessionPath(String(this.model.session.id))}/${what}`, body);
+			return '';
+		});
+	}
+
+	setTrigger() {
+		const above = Number(this.above?.value);
+		if (!(above > 0)) {
+			this.say('The bound is a number of milliseconds above 0.', true);
+			return;
+		}
+		this.put('triggers', frameTrigger(this.triggers.answer ?? [], above, Boolean(this.freeze?.checked)));
+	}
+
+	async clearHistory() {
+		if (!this.sure) {
+			this.sure = true;
+			this.say('This empties the history of the session. Spikes and captures stay.', false);
+			return;
+		}
+		this.sure = false;
+		await this.tell(async () => {
+			await sendJson('POST', `${sessionPath(String(this.model.session.id))}/clear`);
+			await this.model.reload();
+			return 'Cleared.';
+		});
+	}
+
+	async saveCapture() {
+		const { session, view } = this.model;
+		await this.tell(async () => {
+			const range = view.range ? { from: view.range.first, to: view.range.last } : {};
+			const saved = await sendJson('POST', '/captures', { session: session.id, ...range });
+			await this.model.refresh(false);
+			return `Saved as session ${saved.id}: ${plural(saved.frames.last - saved.frames.first + 1, 'frame')}.`;
+		});
+	}
+
+	/** @param {File[]} files */
+	async openFiles(files) {
+		for (const file of files) {
+			await this.tell(async () => {
+				this.say(`Reading ${file.name}…`, false);
+				const answer = await sendFile(await fileRoute(file), file);
+				await this.model.show(String(answer.id ?? answer.session));
+				const repaired = answer.problems?.length ? `; ${count(answer.problems.length)} things in it were repaired or refused` : '';
+				return `${file.name} is session ${answer.id ?? answer.session}${repaired}.`;
+			});
+		}
+		this.file.value = '';
+	}
+
+	/** Does something and says what came of it. @param {() => Promise<string>} act */
+	async tell(act) {
+		try {
+			this.say(await act(), false);
+		} catch (error) {
+			if (!(error instanceof ApiError))
+				throw error;
+			this.say(error.message, true);
+		}
+	}
+
+	/** @param {string} text @param {boolean} bad */
+	say(text, bad) {
+		this.said = text;
+		this.bad = bad;
+		this.invalidate();
+	}
+}
