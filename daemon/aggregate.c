@@ -11,7 +11,6 @@
 
 #include "chunk.h"
 #include "history_impl.h"
-#include "vprof.h"
 
 #include <errno.h>
 #include <string.h>
@@ -68,7 +67,7 @@ static int take_group(struct aggregate *a, sqlite3_stmt *stmt)
 					.flags = (uint32_t)sqlite3_column_int64(stmt, 2)};
 
 	if (sqlite3_column_int64(stmt, 0) != (int64_t)a->groups.count ||
-	    a->groups.count >= AGGREGATE_GROUPS_MAX)
+	    a->groups.count >= VPROF_GROUPS_MAX)
 		return -EBADMSG;
 	group.name = column_name(stmt, 3);
 	if (!group.name)
@@ -97,7 +96,7 @@ static int take_new_node(struct aggregate *a, sqlite3_stmt *stmt, const struct a
 			return -EBADMSG;
 		node.depth = a->nodes.at[node.parent].depth + 1;
 	}
-	if (node.depth > AGGREGATE_DEPTH_MAX || a->nodes.count >= AGGREGATE_NODES_MAX)
+	if (node.depth > AGGREGATE_DEPTH_MAX || a->nodes.count >= VPROF_NODES_MAX)
 		return -EBADMSG;
 	node.name = column_name(stmt, 6);
 	if (!node.name)
@@ -117,7 +116,7 @@ static int take_row(struct aggregate *a, sqlite3_stmt *stmt)
 	int r = 0;
 
 	if (sqlite3_column_int64(stmt, 0) != (int64_t)a->rows.count ||
-	    a->rows.count >= AGGREGATE_ROWS_MAX ||
+	    a->rows.count >= VPROF_ROWS_MAX ||
 	    !column_u32(stmt, 1, (uint32_t)a->nodes.count + 1, &row.node) ||
 	    !column_u32(stmt, 5, (uint32_t)a->groups.count, &row.group) ||
 	    (a->rows.count > 0 && row.frame < a->rows.at[a->rows.count - 1].frame))
@@ -263,25 +262,6 @@ static uint32_t get_u32(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Passes over a frame's timings; NULL: they pass the end. */
-static const uint8_t *pass_timings(const uint8_t *p, const uint8_t *end, size_t nodes)
-{
-	size_t i, need;
-
-	for (i = 0; i < nodes; i++) {
-		need = p < end && *p == 255 ? 5 : 3;
-		if ((size_t)(end - p) < need)
-			return NULL;
-		p += need;
-		if (p[-2] == 0xff && p[-1] == 0xff) {
-			if (end - p < 4)
-				return NULL;
-			p += 4;
-		}
-	}
-	return p;
-}
-
 static void take_values(struct visit *v, const uint8_t *p)
 {
 	const struct aggregate *a = v->a;
@@ -292,7 +272,7 @@ static void take_values(struct visit *v, const uint8_t *p)
 		struct aggregate_value *value = &v->values[node];
 
 		value->calls = vprof_take_calls(&p);
-		value->total_ns = (int64_t)vprof_take_units(&p) * AGGREGATE_UNIT_NS;
+		value->total_ns = (int64_t)vprof_take_units(&p) * VPROF_UNIT_NS;
 		value->self_ns = value->total_ns;
 		if (parent != AGGREGATE_NONE)
 			v->values[parent].self_ns -= value->total_ns;
@@ -305,6 +285,7 @@ static const uint8_t *visit_frame(struct visit *v, const uint8_t *p, const uint8
 {
 	struct aggregate_frame frame;
 	const uint8_t *after;
+	uint64_t long_times;
 	uint32_t nodes;
 
 	*ret_error = -EBADMSG;
@@ -325,7 +306,7 @@ static const uint8_t *visit_frame(struct visit *v, const uint8_t *p, const uint8
 	link_up_to(v->a, frame.frame);
 	if (nodes != v->a->linked)
 		return NULL;
-	after = pass_timings(frame.timings, end, nodes);
+	after = vprof_pass_timings(frame.timings, end, nodes, VPROF_SHORT_LONG, &long_times);
 	if (!after)
 		return NULL;
 	*ret_error = 0;

@@ -14,17 +14,14 @@
 #define FPROF_DAEMON_AGGREGATE_H
 
 #include "history.h"
+#include "vprof.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define AGGREGATE_NONE	       UINT32_MAX
-#define AGGREGATE_UNIT_NS      4000
-#define AGGREGATE_NODES_MAX    (1u << 18)
-#define AGGREGATE_GROUPS_MAX   (1u << 16)
-#define AGGREGATE_ROWS_MAX     (1u << 20) /* of aggregate_nodes: nodes, and nodes given again */
-#define AGGREGATE_DEPTH_MAX    1024
+#define AGGREGATE_NONE	       VPROF_NONE
+#define AGGREGATE_DEPTH_MAX    VPROF_DEPTH_MAX
 #define AGGREGATE_TEXT_MAX     4096	      /* bytes of a name */
 #define AGGREGATE_BLOCK_BYTES  (512u * 1024u) /* raw, of frames packed together */
 #define AGGREGATE_FRAME_HEADER 12

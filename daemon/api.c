@@ -8,7 +8,6 @@
 #include "util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
@@ -29,13 +28,6 @@ void api_answer_deinit(struct api_answer *a)
 	if (a->fd > 0)
 		close(a->fd);
 	a->fd = 0;
-}
-
-int api_temporary(const struct api *api)
-{
-	int fd = open(api->context->config->state_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	return fd < 0 ? -errno : fd;
 }
 
 api_handler api_handler_of(enum route_id id)

@@ -62,8 +62,6 @@ struct api_answer {
 	bool keeps;	    /* what is answered will not change soon: worth an ETag */
 };
 void api_answer_deinit(struct api_answer *a);
-/* An unlinked file in the state directory, to be written and then sent: an fd or -errno. */
-int api_temporary(const struct api *api);
 
 typedef void (*api_handler)(const struct api *api, const struct api_request *q,
 			    struct api_answer *a);

@@ -44,7 +44,7 @@ static void write_export(const struct api *api, const struct api_request *q,
 			 const struct api_range *r, enum export_format format, struct api_answer *a)
 {
 	__attribute__((cleanup(captures_vec_free))) captures_vec spikes = {0};
-	_cleanup_close_ int fd = api_temporary(api);
+	_cleanup_close_ int fd = util_temporary(api->context->config->state_dir);
 	struct export_report report = {0};
 	char ending[64];
 	int rc = fd < 0 ? fd : find_spikes(api, q, r->range.session, &spikes);

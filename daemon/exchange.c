@@ -69,7 +69,7 @@ void exchange_check_body(struct exchange *q, const struct request_headers *h, st
 static int upload(struct exchange *q, const struct api *api, const char *data, size_t bytes)
 {
 	if (q->api.upload_fd < 0)
-		q->api.upload_fd = api_temporary(api);
+		q->api.upload_fd = util_temporary(api->context->config->state_dir);
 	if (q->api.upload_fd < 0)
 		return q->api.upload_fd;
 	return write_all(q->api.upload_fd, data, bytes);

@@ -137,38 +137,17 @@ struct zones_export {
 	uint64_t times, rounded, cut, calls_cut, left_out;
 };
 
-static int by_name(const void *a, const void *b, void *userdata)
-{
-	const struct range *range = userdata;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int c = strcmp(export_name(range, x), export_name(range, y));
-
-	return c ? c : (x > y) - (x < y);
-}
-
 static int intern_names(struct zones_export *e)
 {
-	_cleanup_free_ uint32_t *sorted = NULL;
 	size_t i;
 
 	e->markers = e->range->markers.count;
-	sorted = calloc(e->markers + 1, sizeof(*sorted));
-	e->names = calloc(e->markers + 1, sizeof(*e->names));
 	e->groups = calloc(e->markers + 1, sizeof(*e->groups));
-	if (!sorted || !e->names || !e->groups)
+	if (!e->groups)
 		return -ENOMEM;
-	for (i = 0; i < e->markers; i++) {
-		sorted[i] = (uint32_t)i;
+	for (i = 0; i < e->markers; i++)
 		e->groups[i] = VPROF_NONE;
-	}
-	qsort_r(sorted, e->markers, sizeof(*sorted), by_name, (void *)(uintptr_t)e->range);
-	for (i = 0; i < e->markers; i++) {
-		bool same = i > 0 && strcmp(export_name(e->range, sorted[i - 1]),
-					    export_name(e->range, sorted[i])) == 0;
-
-		e->names[sorted[i]] = same ? e->names[sorted[i - 1]] : sorted[i];
-	}
-	return 0;
+	return range_first_named(e->range, &e->names);
 }
 
 static uint32_t find_group(struct zones_export *e, const char *name)

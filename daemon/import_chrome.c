@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 /* Frame marks of tools, the surest first. What is chosen by the caller stands before them. */
@@ -450,9 +449,7 @@ static int init(struct chrome *c, struct chrome_reader *r)
 	uint32_t other;
 	int result = import_sort_init(&c->sort, c->order->directory);
 
-	if (result == 0 && getrandom(&c->seed, sizeof(c->seed), 0) != (ssize_t)sizeof(c->seed))
-		result = -EIO;
-	c->strings.seed = c->seed;
+	c->seed = c->strings.seed = util_seed();
 	if (result == 0)
 		result = trace_json_open(&c->json, c->order->fd);
 	if (result == 0)

@@ -347,7 +347,7 @@ static int map_ends(struct zones *z)
 	size_t bytes = MAX(z->c->begins, (uint64_t)1) * sizeof(*z->ends);
 	void *map;
 
-	z->ends_fd = import_temporary(z->c->order->directory);
+	z->ends_fd = util_temporary(z->c->order->directory);
 	if (z->ends_fd < 0)
 		return z->ends_fd;
 	/* allocated, so that a full disk is an error here and not a signal later */

@@ -8,7 +8,6 @@
 #include "import_sort.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #define WINDOW_RECORDS 1024u
@@ -19,22 +18,6 @@ struct import_run {
 	struct import_record *window;
 	size_t at, count;
 };
-
-int import_temporary(const char *directory)
-{
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char path[4096];
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-		return fd >= 0 ? fd : -errno;
-	if ((size_t)snprintf(path, sizeof(path), "%s/.import-XXXXXX", directory) >= sizeof(path))
-		return -ENAMETOOLONG;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(path);
-	return fd;
-}
 
 static int write_at(int fd, const void *data, size_t bytes, uint64_t at)
 {
@@ -130,7 +113,7 @@ static int spill(struct import_sort *s)
 	int r;
 
 	if (s->fd < 0)
-		s->fd = import_temporary(s->directory);
+		s->fd = util_temporary(s->directory);
 	if (s->fd < 0)
 		return s->fd;
 	sort_run(s);
@@ -291,7 +274,7 @@ static int write_tail(struct import_extras *x)
 	int r;
 
 	if (x->fd < 0)
-		x->fd = import_temporary(x->directory);
+		x->fd = util_temporary(x->directory);
 	if (x->fd < 0)
 		return x->fd;
 	r = write_at(x->fd, x->tail, x->tail_bytes, x->bytes);

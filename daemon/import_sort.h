@@ -50,9 +50,6 @@ int import_sort_rewind(struct import_sort *s);
 /* 1: *ret_record is the next, valid until the next call; 0: there is none; -errno. */
 int import_sort_next(struct import_sort *s, const struct import_record **ret_record);
 
-/* An unlinked file in directory: an fd or -errno. */
-int import_temporary(const char *directory);
-
 #define IMPORT_EXTRA_MAX 8192u
 struct import_extras {
 	const char *directory;

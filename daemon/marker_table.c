@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -135,8 +134,8 @@ int marker_table_intern(struct marker_table *t, const struct marker_copy *copy, 
 	uint32_t id;
 	int r;
 
-	if (t->seed == 0 && getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
-		t->seed = (uintptr_t)t; /* early at boot */
+	if (t->seed == 0)
+		t->seed = util_seed();
 	describe(copy, t->seed, &m);
 	id = find(t, &m, copy);
 	*ret_new = id == 0;

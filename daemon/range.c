@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 void range_close(struct range *range)
 {
 	size_t i;
@@ -243,6 +246,38 @@ const char *range_name(const struct range *range, uint32_t marker, char *buf, si
 		return row->name;
 	snprintf(buf, size, "marker #%u", marker);
 	return buf;
+}
+
+int range_first_named(const struct range *range, uint32_t **ret_first)
+{
+	size_t count = range->markers.count, size = 64, id, at;
+	_cleanup_free_ uint32_t *table = NULL;
+	uint64_t seed = util_seed();
+	uint32_t *first;
+
+	while (size < 2 * count)
+		size *= 2;
+	table = calloc(size, sizeof(*table));
+	first = calloc(count + 1, sizeof(*first));
+	if (!table || !first) {
+		free(first);
+		return -ENOMEM;
+	}
+	for (id = 0; id < count; id++) {
+		const char *name = range->markers.at[id].name;
+
+		first[id] = (uint32_t)id;
+		if (!name)
+			continue;
+		at = XXH3_64bits_withSeed(name, strlen(name), seed) & (size - 1);
+		while (table[at] && strcmp(range->markers.at[table[at] - 1].name, name) != 0)
+			at = (at + 1) & (size - 1);
+		if (!table[at])
+			table[at] = (uint32_t)id + 1;
+		first[id] = table[at] - 1;
+	}
+	*ret_first = first;
+	return 0;
 }
 
 static bool is_in(const struct history_frame *frame, int64_t t)

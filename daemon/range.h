@@ -47,6 +47,9 @@ void range_close(struct range *range);
 const struct marker_row *range_marker(const struct range *range, uint32_t marker);
 /* Its name; of one that is not known a text in buf. */
 const char *range_name(const struct range *range, uint32_t marker, char *buf, size_t size);
+/* By marker: the first one of the same name, to be freed; those without a name are themselves. 0 or
+ * -ENOMEM. */
+int range_first_named(const struct range *range, uint32_t **ret_first);
 /* Ticks as ns from the session's start. */
 int64_t range_ns(const struct range *range, int64_t ticks);
 /* The index into range->frames of the frame in which t lies; SIZE_MAX: none. Cheap when called with

@@ -3,6 +3,8 @@
 #include "util.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/random.h>
 
 int cond_init_monotonic(pthread_cond_t *ret_cond)
 {
@@ -32,4 +34,30 @@ int write_all(int fd, const void *data, size_t bytes)
 		bytes -= (size_t)n;
 	}
 	return 0;
+}
+
+int util_temporary(const char *directory)
+{
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char path[4096];
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+		return fd >= 0 ? fd : -errno;
+	if ((size_t)snprintf(path, sizeof(path), "%s/.fprof-XXXXXX", directory) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+uint64_t util_seed(void)
+{
+	uint64_t seed;
+
+	/* early at boot, where there is no random number yet, the stack's place has to do */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = (uintptr_t)&seed;
+	return seed;
 }

@@ -49,6 +49,11 @@ int cond_init_monotonic(pthread_cond_t *ret_cond);
 
 /* Writes all of it, at the file's place: 0 or a negative errno, after which a part may be there. */
 int write_all(int fd, const void *data, size_t bytes);
+/* A file in directory that has no name: a descriptor or a negative errno. */
+int util_temporary(const char *directory);
+
+/* A number that nobody else knows: with it in their hashes, nobody can make keys that meet. */
+uint64_t util_seed(void);
 
 static inline void util_freep(void *p)
 {

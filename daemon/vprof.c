@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -415,11 +414,9 @@ static const uint8_t *pass_timings(const struct vprof_reader *r, const uint8_t *
 	return p;
 }
 
-/* The same near the end of the file: NULL when they pass it. */
-static const uint8_t *pass_last_timings(const struct vprof_reader *r, const uint8_t *p,
-					size_t nodes, uint64_t *ret_long_times)
+const uint8_t *vprof_pass_timings(const uint8_t *p, const uint8_t *end, size_t nodes,
+				  unsigned long_bytes, uint64_t *ret_long_times)
 {
-	const uint8_t *end = r->data + r->bytes;
 	uint64_t long_times = 0;
 	size_t i, need;
 
@@ -431,9 +428,9 @@ static const uint8_t *pass_last_timings(const struct vprof_reader *r, const uint
 			return NULL;
 		p += need;
 		if (p[-2] == 0xff && p[-1] == 0xff) {
-			if ((size_t)(end - p) < r->long_bytes)
+			if ((size_t)(end - p) < long_bytes)
 				return NULL;
-			p += r->long_bytes;
+			p += long_bytes;
 			long_times++;
 		}
 	}
@@ -487,7 +484,8 @@ static int read_timings(struct vprof_reader *r, struct vprof_frame *f)
 	if ((r->bytes - r->at) / TIMING_MAX >= f->nodes)
 		end = pass_timings(r, begin, f->nodes, &long_times);
 	else
-		end = pass_last_timings(r, begin, f->nodes, &long_times);
+		end = vprof_pass_timings(begin, r->data + r->bytes, f->nodes, r->long_bytes,
+					 &long_times);
 	if (!end)
 		return truncated(r);
 	f->timings = begin;
@@ -591,9 +589,8 @@ int vprof_reader_init(struct vprof_reader *r, const uint8_t *data, size_t bytes,
 {
 	int32_t version, root_id;
 
-	*r = (struct vprof_reader){.data = data, .bytes = bytes, .long_bytes = long_bytes};
-	if (getrandom(&r->seed, sizeof(r->seed), 0) != (ssize_t)sizeof(r->seed))
-		return -EIO;
+	*r = (struct vprof_reader){
+		.data = data, .bytes = bytes, .long_bytes = long_bytes, .seed = util_seed()};
 	if (!get_i32(r, &version) || !get_i32(r, &root_id))
 		return fault(r, bytes, "the file is shorter than a header");
 	if (version != VERSION)

@@ -114,6 +114,11 @@ struct vprof_survey {
 int vprof_is_whole(const uint8_t *data, size_t bytes, unsigned long_bytes);
 int vprof_survey(const uint8_t *data, size_t bytes, struct vprof_survey *ret_survey);
 
+/* The end of the timings of so many nodes at p, NULL where they pass end. long_bytes: of long
+ * times.
+ */
+const uint8_t *vprof_pass_timings(const uint8_t *p, const uint8_t *end, size_t nodes,
+				  unsigned long_bytes, uint64_t *ret_long_times);
 /* One node's calls and time from timings that a reader gave; advances *at. */
 static inline uint32_t vprof_take_calls(const uint8_t **at)
 {

@@ -117,45 +117,6 @@ struct zone_samples zone_samples(const struct zone_node *node)
 	return (struct zone_samples){.block = node->first};
 }
 
-/* --- names ------------------------------------------------------------------------------- */
-
-static size_t hash_text(const char *s)
-{
-	uint64_t h = UINT64_C(14695981039346656037);
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * UINT64_C(1099511628211);
-	return (size_t)(h ^ h >> 29);
-}
-
-/* Maps each marker to the first one of its name, by way of a table of those. */
-static int find_canonical(struct zone_tree *tree)
-{
-	size_t count = tree->range->markers.count, size = 64, id, at;
-	_cleanup_free_ uint32_t *table = NULL;
-
-	while (size < 2 * count)
-		size *= 2;
-	table = calloc(size, sizeof(*table));
-	tree->canonical = calloc(count + 1, sizeof(*tree->canonical));
-	if (!table || !tree->canonical)
-		return -ENOMEM;
-	for (id = 1; id < count; id++) {
-		const char *name = tree->range->markers.at[id].name;
-
-		tree->canonical[id] = (uint32_t)id;
-		if (!name)
-			continue;
-		at = hash_text(name) & (size - 1);
-		while (table[at] && strcmp(tree->range->markers.at[table[at]].name, name) != 0)
-			at = (at + 1) & (size - 1);
-		if (!table[at])
-			table[at] = (uint32_t)id;
-		tree->canonical[id] = table[at];
-	}
-	return 0;
-}
-
 uint32_t zone_tree_canonical(const struct zone_tree *tree, uint32_t marker)
 {
 	return marker < tree->range->markers.count ? tree->canonical[marker] : marker;
@@ -477,7 +438,7 @@ int zone_tree_begin(const struct range *range, unsigned flags, struct zone_tree 
 	tree->range = range;
 	r = counted_init(&tree->counted, range, flags);
 	if (r == 0)
-		r = find_canonical(tree);
+		r = range_first_named(range, &tree->canonical);
 	if (r == 0)
 		r = add_tracks(tree);
 	if (r < 0)
