@@ -52,7 +52,6 @@ static void write_export(const struct api *api, const struct api_request *q,
 	if (rc == 0) {
 		const struct export_order order = {.history = r->reader.history,
 						   .range = &r->range,
-						   .session = &r->session,
 						   .captures = spikes.at,
 						   .capture_count = spikes.count};
 

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 const char *const export_format_names[EXPORT_FORMATS + 1] = {"chrome", "vprof", "speedscope",
 							     "folded", NULL};
@@ -22,21 +21,8 @@ static const char digits[] = "00010203040506070809101112131415161718192021222324
 
 int export_out_flush(struct export_out *o)
 {
-	const char *p = o->buffer;
-
-	while (o->count > 0 && o->error == 0) {
-		ssize_t n = write(o->fd, p, o->count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			o->error = n < 0 ? -errno : -EIO;
-			break;
-		}
-		p += n;
-		o->bytes += (uint64_t)n;
-		o->count -= (size_t)n;
-	}
+	if (o->error == 0)
+		o->error = write_all(o->fd, o->buffer, o->count);
 	o->count = 0;
 	return o->error;
 }
@@ -102,11 +88,6 @@ char *export_put_us(char *p, int64_t ns)
 void export_int(struct export_out *o, int64_t v)
 {
 	export_advance(o, export_put_int(export_room(o), v));
-}
-
-void export_us(struct export_out *o, int64_t ns)
-{
-	export_advance(o, export_put_us(export_room(o), ns));
 }
 
 void export_double(struct export_out *o, double v)
@@ -191,7 +172,6 @@ int export_run(enum export_format format, const struct export_order *order, int 
 	out->fd = fd;
 	out->error = 0;
 	out->count = 0;
-	out->bytes = 0;
 	report->lost[0] = '\0';
 	r = exports[format](order, out, report);
 	if (r == 0)

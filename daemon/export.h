@@ -33,7 +33,6 @@ extern const char *const export_format_names[EXPORT_FORMATS + 1]; /* NULL-termin
 struct export_out {
 	int fd, error;
 	size_t count;
-	uint64_t bytes; /* written before what is in the buffer */
 	char buffer[EXPORT_BUFFER];
 };
 int export_out_flush(struct export_out *o); /* 0 or -errno of any write so far */
@@ -42,8 +41,6 @@ void export_text(struct export_out *o, const char *text);
 void export_int(struct export_out *o, int64_t v);
 /* A string with its quotes; what is no UTF-8 becomes U+FFFD. NULL: null. */
 void export_string(struct export_out *o, const char *text);
-/* ns as microseconds with three decimals, exact. */
-void export_us(struct export_out *o, int64_t ns);
 void export_double(struct export_out *o, double v); /* NaN and infinities: null */
 
 /* At least EXPORT_ROOM bytes to write to; export_advance says how many were. */
@@ -57,7 +54,8 @@ static inline void export_advance(struct export_out *o, const char *end)
 {
 	o->count = (size_t)(end - o->buffer);
 }
-/* Writers into such room, at most 24 bytes; they return the end. */
+/* Writers into such room, at most 24 bytes; they return the end. us: ns as microseconds with three
+ * decimals, exact. */
 char *export_put_int(char *p, int64_t v);
 char *export_put_us(char *p, int64_t ns);
 /* Text as a JSON string with its quotes, malloc'ed; NULL: no memory. */
@@ -68,8 +66,7 @@ char *export_quoted(const char *text);
 struct export_order {
 	struct history *history;
 	const struct range *range;
-	const struct history_session *session; /* its infos and end */
-	const struct capture *captures;	       /* spikes taken from the session, or NULL */
+	const struct capture *captures; /* spikes taken from the session, or NULL */
 	size_t capture_count;
 };
 /* What the format could not hold, in words: "" when nothing was lost. */

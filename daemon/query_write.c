@@ -36,15 +36,6 @@ struct query_writer *query_writer_new(enum query_format format, uint64_t rows_ma
 	return w;
 }
 
-void query_writer_free(struct query_writer *w)
-{
-	if (!w)
-		return;
-	json_free(&w->row);
-	json_free(&w->out);
-	free(w);
-}
-
 static int flush(struct query_writer *w)
 {
 	const char *at = w->out.at;

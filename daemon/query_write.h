@@ -12,7 +12,6 @@ struct query_writer;
 /* At most so many rows, of so many bytes together, into descriptor 1. NULL: no memory. */
 struct query_writer *query_writer_new(enum query_format format, uint64_t rows_max,
 				      uint64_t bytes_max);
-void query_writer_free(struct query_writer *w);
 /* The columns. */
 void query_write_begin(struct query_writer *w, sqlite3_stmt *stmt);
 /* The row at hand. 1: it is written; 0: it does not fit any more; -ENOMEM, -errno. */

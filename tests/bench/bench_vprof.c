@@ -143,16 +143,14 @@ static void measure_reading(int fd, double bytes)
 static void measure_export(const char *path, double bytes)
 {
 	struct range_query query = {.from = 1, .to = UINT32_MAX};
-	struct history_session session;
 	struct export_report lost;
-	struct export_order order = {.session = &session};
+	struct export_order order = {0};
 	struct history *history;
 	struct range range;
 	struct watch from;
 	int fd = memfd_create("export", MFD_CLOEXEC);
 
 	if (history_open_file(path, &history) < 0 ||
-	    history_session(history, IMPORT_SESSION, HISTORY_ANY_UID, &session) < 0 ||
 	    range_open(history, IMPORT_SESSION, &query, &range) < 0)
 		give_up("open the capture");
 	order.history = history;
@@ -163,7 +161,6 @@ static void measure_export(const char *path, double bytes)
 	report("export", &from, bytes);
 	close(fd);
 	range_close(&range);
-	history_session_deinit(&session);
 	history_close(history);
 }
 

@@ -128,8 +128,7 @@ static struct bytes export(struct world *w, uint64_t from, uint64_t to,
 {
 	struct range_query query = {.from = from, .to = to};
 	struct range range;
-	struct export_order order = {
-		.history = w->history, .range = &range, .session = &w->session};
+	struct export_order order = {.history = w->history, .range = &range};
 	struct bytes b = {0};
 	struct stat st;
 	int fd = memfd_create("export", MFD_CLOEXEC);
