@@ -3,8 +3,9 @@
  * fprof-probe: the privileged part. It loads the kernel program for an fprofd that asks for it and
  * hands it the ring buffer; it never reads what is in there.
  *
- * One process serves all fprofds: each connection has programs and maps of its own, which go when
- * it closes. A peer may have the processes of its own user recorded; root all.
+ * Each connection has a process of its own, with programs and maps that go when it closes: looking
+ * into a game's files may take as long as its user likes, and others do not wait for that. A peer
+ * may have the processes of its own user recorded; root all.
  *
  *   fprof-probe --fd N      serve one connected socket, then exit (fprofd as root starts it so)
  *   fprof-probe --socket P  listen at P; under a service manager at the socket it was given
@@ -17,13 +18,17 @@
 #include <getopt.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PEERS_MAX 16
@@ -36,10 +41,16 @@ struct peer {
 	struct source *source; /* NULL: nothing was opened */
 };
 
+/* A connection that a child serves. */
+struct served {
+	int pidfd;
+	uid_t uid;
+};
+
 struct server {
-	int listener;  /* -1: one connection only */
+	int listener;
 	uid_t trusted; /* may name any process, as root may; 0: root only */
-	struct peer peers[PEERS_MAX];
+	struct served served[PEERS_MAX];
 	size_t count;
 };
 
@@ -155,38 +166,71 @@ static int serve(struct peer *peer)
 	return answer(peer, &a);
 }
 
-static size_t peers_of(const struct server *s, uid_t uid)
+static int peer_of(const struct server *s, int fd, struct peer *ret_peer)
+{
+	struct ucred who;
+	socklen_t bytes = sizeof(who);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0)
+		return -errno;
+	*ret_peer = (struct peer){
+		.fd = fd, .uid = who.uid, .trusted = who.uid == 0 || who.uid == s->trusted};
+	return 0;
+}
+
+static void serve_all(struct peer *peer)
+{
+	while (serve(peer) == 0)
+		;
+	source_free(peer->source);
+	close(peer->fd);
+}
+
+static bool has_room(const struct server *s, const struct peer *peer)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < s->count; i++)
-		n += s->peers[i].uid == uid;
-	return n;
+		n += s->served[i].uid == peer->uid;
+	return s->count < PEERS_MAX && (peer->trusted || n < PEERS_UID);
 }
 
-static void peer_add(struct server *s, int fd)
+/* In a child, which ends with us. */
+static void begin_to_serve(struct server *s, struct peer *peer)
 {
-	struct ucred who;
-	socklen_t bytes = sizeof(who);
-	bool trusted;
+	pid_t parent = getpid(), child = fork();
+	int pidfd;
 
-	if (s->count == PEERS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0) {
-		close(fd);
-		return;
+	if (child == 0) {
+		close(s->listener);
+		if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent)
+			serve_all(peer);
+		_exit(0);
 	}
-	trusted = who.uid == 0 || who.uid == s->trusted;
-	if (!trusted && peers_of(s, who.uid) >= PEERS_UID) {
-		close(fd);
-		return;
-	}
-	s->peers[s->count++] = (struct peer){.fd = fd, .uid = who.uid, .trusted = trusted};
+	pidfd = child > 0 ? pidfd_open(child, 0) : -1;
+	if (pidfd >= 0)
+		s->served[s->count++] = (struct served){pidfd, peer->uid};
+	else if (child > 0)
+		kill(child, SIGTERM);
 }
 
-static void peer_drop(struct server *s, size_t i)
+static void take_connection(struct server *s)
 {
-	source_free(s->peers[i].source);
-	close(s->peers[i].fd);
-	s->peers[i] = s->peers[--s->count];
+	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+	struct peer peer;
+
+	if (fd < 0)
+		return;
+	if (peer_of(s, fd, &peer) == 0 && has_room(s, &peer))
+		begin_to_serve(s, &peer);
+	close(fd);
+}
+
+static void forget(struct server *s, size_t i)
+{
+	waitid(P_PIDFD, (id_t)s->served[i].pidfd, NULL, WEXITED);
+	close(s->served[i].pidfd);
+	s->served[i] = s->served[--s->count];
 }
 
 static void run(struct server *s)
@@ -194,19 +238,32 @@ static void run(struct server *s)
 	struct pollfd fds[PEERS_MAX + 1];
 	size_t i, n;
 
-	while (s->listener >= 0 || s->count > 0) {
+	for (;;) {
 		n = s->count;
 		for (i = 0; i < n; i++)
-			fds[i] = (struct pollfd){s->peers[i].fd, POLLIN, 0};
+			fds[i] = (struct pollfd){s->served[i].pidfd, POLLIN, 0};
 		fds[n] = (struct pollfd){s->listener, POLLIN, 0};
 		if (poll(fds, n + 1, -1) < 0 && errno != EINTR)
 			return;
 		for (i = n; i-- > 0;)
-			if (fds[i].revents && serve(&s->peers[i]) < 0)
-				peer_drop(s, i);
+			if (fds[i].revents)
+				forget(s, i);
 		if (fds[n].revents & POLLIN)
-			peer_add(s, accept4(s->listener, NULL, NULL, SOCK_CLOEXEC));
+			take_connection(s);
 	}
+}
+
+/* The connection that we were started with. */
+static int run_one(const struct server *s, int fd)
+{
+	struct peer peer;
+
+	if (peer_of(s, fd, &peer) < 0) {
+		fprintf(stderr, "fprof-probe: %d is no connected socket\n", fd);
+		return 1;
+	}
+	serve_all(&peer);
+	return 0;
 }
 
 static int listen_at(const char *path)
@@ -236,7 +293,8 @@ static int activated(void)
 
 static const char usage[] =
 	"Usage: fprof-probe --socket PATH | --fd N\n"
-	"Let fprofd see when the threads of recorded games run, wait, and who wakes them, and when\n"
+	"Let fprofd see when the threads of recorded games run, wait, and who wakes them, and "
+	"when\n"
 	"games that it attaches to show a frame.\n\n"
 	"  --socket PATH  listen at PATH (/run/fprof-probe/probe.sock is where fprofd looks)\n"
 	"  --trust USER   may name every user's processes: the system-wide fprofd's user\n"
@@ -256,7 +314,7 @@ int main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},	  {0}};
 	struct server server = {.listener = activated()};
 	const struct passwd *user;
-	int c;
+	int c, one = -1;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (c) {
@@ -276,7 +334,7 @@ int main(int argc, char **argv)
 			server.trusted = user->pw_uid;
 			break;
 		case 'f':
-			peer_add(&server, atoi(optarg));
+			one = atoi(optarg);
 			break;
 		case 'V':
 			puts("fprof-probe " FPROF_VERSION);
@@ -288,7 +346,9 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (server.listener < 0 && server.count == 0) {
+	if (one >= 0)
+		return run_one(&server, one);
+	if (server.listener < 0) {
 		fputs("fprof-probe: --socket PATH or --fd N; --help says more\n", stderr);
 		return 2;
 	}

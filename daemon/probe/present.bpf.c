@@ -4,11 +4,15 @@
  * present may call another (SDL_RenderPresent calls glXSwapBuffers): of nested calls the outermost
  * is told, so that one present is one frame.
  *
- * A thread's outermost call is remembered by its function and its stack pointer. A call from
+ * A thread's outermost call is remembered by where its probe is and its stack pointer. A call from
  * further in is part of it. One from further out, or of the same function from the same place,
  * means that it was left by longjmp. A function that another one jumps to begins at that one's
- * stack pointer: it is part of it, too. The outermost call has ended when its own function returns
- * with the stack as it was before.
+ * stack pointer: it is part of it, too. (One name may be two functions: glvnd's libGL jumps to its
+ * libGLX, the Vulkan loader to the driver.) The outermost call has ended when its own function
+ * returns with the stack as it was before.
+ *
+ * A probe's cookie is which of present_functions it is on in its low 8 bits, and above these a
+ * number of its own.
  *
  * Which processes the probes are in is the kernel's business; only exec is filtered here.
  */
@@ -36,7 +40,7 @@ struct task_struct {
 
 struct call {
 	__u64 sp;
-	__u64 function;
+	__u64 probe;
 };
 
 /* Threads inside a present. Those that are killed there leave room when it is needed. */
@@ -99,10 +103,10 @@ int fprof_present(struct pt_regs *ctx)
 	struct call now = {PT_REGS_SP(ctx), bpf_get_attach_cookie(ctx)};
 	struct call *call = bpf_map_lookup_elem(&calls, &who);
 
-	if (call && (now.sp < call->sp || (now.sp == call->sp && now.function != call->function)))
+	if (call && (now.sp < call->sp || (now.sp == call->sp && now.probe != call->probe)))
 		return 0;
 	bpf_map_update_elem(&calls, &who, &now, BPF_ANY);
-	put(who, PROBE_PRESENT_IN, now.function, 0);
+	put(who, PROBE_PRESENT_IN, now.probe & 0xff, 0);
 	return 0;
 }
 
@@ -111,12 +115,12 @@ int fprof_presented(struct pt_regs *ctx)
 {
 	__u64 who = bpf_get_current_pid_tgid();
 	struct call *call = bpf_map_lookup_elem(&calls, &who);
-	__u64 function = bpf_get_attach_cookie(ctx);
+	__u64 probe = bpf_get_attach_cookie(ctx);
 
-	if (!call || call->function != function || PT_REGS_SP(ctx) < call->sp + RETURN_BYTES)
+	if (!call || call->probe != probe || PT_REGS_SP(ctx) < call->sp + RETURN_BYTES)
 		return 0;
 	bpf_map_delete_elem(&calls, &who);
-	put(who, PROBE_PRESENT_OUT, function, PT_REGS_RC(ctx));
+	put(who, PROBE_PRESENT_OUT, probe & 0xff, PT_REGS_RC(ctx));
 	return 0;
 }
 

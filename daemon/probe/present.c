@@ -50,7 +50,9 @@ static void detach(struct attached *a)
 static int attach_one(struct present *p, struct attached *a, const char *program, bool at_return,
 		      const struct symbols_point *point)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = point->function, .retprobe = at_return);
+	const uint64_t number = a->count / 2 + 1;
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number << 8 | point->function,
+		    .retprobe = at_return);
 	struct bpf_link *link;
 	char path[32];
 

@@ -16,9 +16,9 @@ const program = (name) => path.join(world.dir, name);
 let off = false;
 
 before(async () => {
-	const cc = (...args) => execFileSync(process.env.CC ?? 'cc', ['-D_GNU_SOURCE', '-O1', ...args]);
+	const cc = (...args) => execFileSync(process.env.CC ?? 'cc', ['-D_GNU_SOURCE', '-O2', ...args]);
 	cc('-shared', '-fPIC', '-o', program('libfake.so'), source('preload/fake_sdl.c'), source('preload/fake_gl.c'));
-	cc('-o', program('attached'), source('api/attached.c'), `-L${world.dir}`, '-lfake', `-Wl,-rpath,${world.dir}`, '-lpthread');
+	cc('-o', program('attached'), source('api/attached.c'), `-L${world.dir}`, '-lfake', `-Wl,-rpath,${world.dir}`, '-lpthread', '-ldl');
 	cc('-shared', '-fPIC', '-o', program('presents.so'), source('api/presents.c'), '-ldl');
 	await world.startDaemon();
 	const game = await play();

@@ -4,13 +4,14 @@
  * a line an order, answering "done" to each:
  *
  *   render N      N presents that call others, three deep
- *   swap N        N presents by the innermost of these
+ *   swap N        N presents by the innermost of these, which jumps to another of its name
  *   inside N      N presents by a function of its own, eglSwapBuffers
  *   left N        the same, each left by longjmp
  *   failed N      presents that say that they showed nothing
  *   thread NAME N a thread of that name presents N times and ends
  *   exec          runs itself anew
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -24,8 +25,15 @@ int SDL_UpdateWindowSurface(void *window);
 void glXSwapBuffers(void *display, unsigned long drawable);
 unsigned eglSwapBuffers(void *display, void *surface);
 
+static void (*next)(void *display, unsigned long drawable);
 static jmp_buf out;
 static volatile int leave;
+
+/* In front of the library's. */
+void glXSwapBuffers(void *display, unsigned long drawable)
+{
+	next(display, drawable);
+}
 
 unsigned __attribute__((noinline)) eglSwapBuffers(void *display, void *surface)
 {
@@ -108,6 +116,7 @@ int main(int argc, char **argv)
 	size_t k;
 
 	(void)argc;
+	next = (void (*)(void *, unsigned long))dlsym(RTLD_NEXT, "glXSwapBuffers");
 	setvbuf(stdin, NULL, _IONBF, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("ready");
