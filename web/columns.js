@@ -52,12 +52,14 @@ export function columnOf(frame, first, frames, columns) {
 }
 
 /**
- * What held the frame, stacked from the bottom: it adds up to the wall time. Unknown waits hold nothing, and
- * cpu then stands for all the rest.
- * @param {FrameRing} ring @param {number} at slot
- * @returns {[number, number, number, number]} cpu, gpu wait, present wait, cap wait
+ * What held the frame, stacked from the bottom, by palette.js's HOLDERS: it adds up to the wall time. A verdict knows; without
+ * one there are only the wait zones, unknown waits hold nothing, and cpu stands for all the rest.
+ * @param {FrameRing} ring @param {number} at slot @param {number[]|undefined} verdict ns by HOLDERS
+ * @returns {number[]}
  */
-export function stackOf(ring, at) {
+export function stackOf(ring, at, verdict) {
+	if (verdict)
+		return verdict;
 	const gpu = ring.waitGpu[at] || 0;
 	const present = ring.waitPresent[at] || 0;
 	const cap = ring.waitCap[at] || 0;

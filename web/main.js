@@ -22,6 +22,7 @@ import { Strip } from './strip.js';
 import { TablesPanel } from './tables.js';
 import { Timeline } from './timeline.js';
 import { TopBar } from './topbar.js';
+import { StripVerdicts, VerdictCard } from './verdict.js';
 import { TABS } from './view.js';
 
 const help = byId('help', HTMLDialogElement);
@@ -39,11 +40,13 @@ function invalidate(...parts) {
 
 const model = new Model(invalidate);
 const overlay = new Overlay(model, () => invalidate('strip'));
-const strip = new Strip(stripCanvas, model, overlay, () => invalidate('strip'));
+const stripVerdicts = new StripVerdicts(model, () => invalidate('strip'));
+const strip = new Strip(stripCanvas, model, overlay, stripVerdicts, () => invalidate('strip'));
 const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
 	byId('timeline-spacer', HTMLElement), model, () => invalidate('zoom'));
 const topBar = new TopBar(model);
 const actions = new Actions(model, () => invalidate('actions'));
+const verdict = new VerdictCard(model, () => invalidate('verdict'));
 const card = new Card(model);
 const framesTable = new FramesTable(model);
 const zonesTable = new ZonesTable(model, (start, length) => timeline.zoomTo(start, length));
@@ -66,9 +69,11 @@ const VIEWS = [
 	[['sessions', 'session', 'selection', 'actions'], () => actions.draw()],
 	[['sessions', 'connection'], drawWelcome],
 	[['frames', 'session', 'settings', 'strip'], () => overlay.follow()],
+	[['frames', 'session', 'held', 'strip'], () => stripVerdicts.follow()],
 	[['frames', 'strip', 'selection', 'held', 'palette', 'session', 'settings'], () => strip.draw()],
 	[['numbers', 'held'], () => strip.showTip()],
 	[['frames', 'held', 'session'], () => framesTable.draw()],
+	[['numbers', 'selection', 'session', 'held', 'verdict'], () => verdict.draw()],
 	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],
 	[['detail', 'selection', 'session', 'connection', 'held', 'numbers'], drawNotes],
 ];
@@ -110,7 +115,7 @@ function drawNotes() {
 	const shownFirst = Math.max(first, model.shown.first);
 	const shownLast = Math.min(last, model.shown.last);
 	setText(byId('frames-note', HTMLElement), model.shown.last
-		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ is cut at the top. Unknown waits count as cpu. A column of several frames shows the slowest.`
+		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ is cut at the top. Colours say what held the frame. A column of several frames shows the slowest.`
 		: model.missing ? `Session ${model.view.session} is not here. Choose another above.` : 'No frame yet.');
 	const live = session?.state === 'live';
 	const hold = byId('hold', HTMLButtonElement);

@@ -5,14 +5,19 @@
 
 /** What may hold a frame, bottom of the stack first. */
 export const HOLDERS = /** @type {const} */ ([
-	{ key: 'cpu', label: 'cpu', colour: '--hold-cpu' },
-	{ key: 'gpu', label: 'wait: gpu', colour: '--hold-gpu' },
-	{ key: 'present', label: 'wait: present', colour: '--hold-present' },
-	{ key: 'cap', label: 'wait: frame cap', colour: '--hold-cap' },
+	{ key: 'cpu', label: 'cpu', colour: '--hold-cpu', parts: ['cpu', 'spin'] },
+	{ key: 'gpu', label: 'gpu', colour: '--hold-gpu', parts: ['gpu'] },
+	{ key: 'present', label: 'present', colour: '--hold-present', parts: ['present'] },
+	{ key: 'cap', label: 'frame cap', colour: '--hold-cap', parts: ['cap'] },
+	{ key: 'scheduler', label: 'scheduler', colour: '--hold-scheduler', parts: ['runnable'] },
+	{ key: 'lock', label: 'lock', colour: '--hold-lock', parts: ['lock'] },
+	{ key: 'io', label: 'io', colour: '--hold-io', parts: ['io'] },
+	{ key: 'memory', label: 'memory', colour: '--hold-memory', parts: ['memory'] },
+	{ key: 'unknown', label: 'unknown', colour: '--hold-unknown', parts: ['other', 'unknown'] },
 ]);
 
 const NAMES = ['text', 'muted', 'line', 'page', 'panel', 'bad', 'select', 'hold-cpu', 'hold-gpu', 'hold-present',
-	'hold-cap', 'gpu-line', 'zone-text', 'sliver'];
+	'hold-cap', 'hold-scheduler', 'hold-lock', 'hold-io', 'hold-memory', 'hold-unknown', 'gpu-line', 'zone-text', 'sliver'];
 
 /** @typedef {{[name: string]: string} & {forced: string, zoneLight: string}} Palette */
 

@@ -23,12 +23,14 @@ const FLAG_EVICTED = flagBit('events_evicted');
 export class Strip {
 	/**
 	 * @param {HTMLCanvasElement} canvas @param {Model} model @param {import('./overlay.js').Overlay} overlay
+	 * @param {import('./verdict.js').StripVerdicts} verdicts
 	 * @param {() => void} invalidate
 	 */
-	constructor(canvas, model, overlay, invalidate) {
+	constructor(canvas, model, overlay, verdicts, invalidate) {
 		this.canvas = canvas;
 		this.model = model;
 		this.overlay = overlay;
+		this.verdicts = verdicts;
 		this.scale = 0;
 		/** The scale asked for; 0: by itself. */
 		this.fixed = 0;
@@ -119,11 +121,21 @@ export class Strip {
 		return [
 			`Frame ${frame}: ${milliseconds(row.wall_ns)}`,
 			`cpu ${duration(row.cpu_ns)}, gpu ${duration(row.gpu_ns)}`,
+			...this.heldText(frame),
 			`waits: ${waits.map(([name, ns]) => `${name} ${duration(/** @type {number|null} */ (ns))}`).join(', ')}`,
 			...(this.overlay.values.has(frame) ? [`${this.overlay.name}: ${counterText(this.overlay.values.get(frame), this.overlay.unit)}`] : []),
 			...(row.lost_events ? [`lost events: ${row.lost_events}`] : []),
 			...(row.flags.length ? [row.flags.join(', ').replaceAll('_', ' ')] : []),
 		];
+	}
+
+	/** @param {number} frame */
+	heldText(frame) {
+		const stack = this.verdicts.stacks.get(frame);
+		if (!stack)
+			return [];
+		const held = HOLDERS.map(({ label }, at) => ({ label, ns: stack[at] })).filter(({ ns }) => ns > 0).sort((a, b) => b.ns - a.ns);
+		return [`held by ${held.slice(0, 3).map(({ label, ns }) => `${label} ${duration(ns)}`).join(', ')}`];
 	}
 
 	draw() {
@@ -159,19 +171,19 @@ export class Strip {
 			const width = Math.max(1, Math.round((column + 1) * plot.step) - x - (plot.step >= 4 ? 1 : 0));
 			const at = worst[column] ? ring.slot(worst[column]) : -1;
 			if (at >= 0)
-				this.drawColumn(plot, ring, at, x, width);
+				this.drawColumn(plot, ring, at, worst[column], x, width);
 			if (gap[column])
 				hatch(plot.context, x, plot.top, Math.max(3, width), plot.base - plot.top, colours.bad);
 		}
 	}
 
-	/** @param {Plot} plot @param {FrameRing} ring @param {number} at @param {number} x @param {number} width */
-	drawColumn(plot, ring, at, x, width) {
+	/** @param {Plot} plot @param {FrameRing} ring @param {number} at @param {number} frame @param {number} x @param {number} width */
+	drawColumn(plot, ring, at, frame, x, width) {
 		const { context } = plot;
 		const colours = palette();
 		context.globalAlpha = ring.flags[at] & FLAG_EVICTED ? 0.45 : 1;
 		let below = 0;
-		stackOf(ring, at).forEach((ns, index) => {
+		stackOf(ring, at, this.verdicts.stacks.get(frame)).forEach((ns, index) => {
 			const low = this.heightOf(plot, below);
 			below += ns;
 			const high = this.heightOf(plot, below);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// What held the frames back, over what is selected: the word, the parts of the wall time as a bar and in numbers, and the
+// sentence, all as the daemon says them. And for the strip: the parts of each frame shown.
+
+import { sessionPath } from './api.js';
+import { Asked } from './asked.js';
+import { byId, element, setText } from './dom.js';
+import { count, milliseconds, percent, plural } from './format.js';
+import { HOLDERS } from './palette.js';
+import { heldBy, stacksOf } from './verdict_text.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+const REFRESH_MS = 2000;
+
+/** The parts of each frame on the strip. */
+export class StripVerdicts {
+	/** @param {Model} model @param {() => void} invalidate */
+	constructor(model, invalidate) {
+		this.model = model;
+		this.asked = new Asked(invalidate);
+		this.askedAt = -Infinity;
+		/** @type {any} */
+		this.taken = null;
+		/** By frame: ns by HOLDERS. @type {Map<number, number[]>} */
+		this.stacks = new Map();
+		this.session = 0;
+	}
+
+	/** Asks for the frames shown, at most every two seconds. */
+	follow() {
+		const { session, stream, shown } = this.model;
+		const { first, last } = this.model.window();
+		const now = performance.now();
+		this.take();
+		if (session?.id !== this.session) {
+			this.stacks.clear();
+			this.session = session?.id ?? 0;
+		} else if (now - this.askedAt < REFRESH_MS) {
+			return;
+		}
+		this.askedAt = now;
+		const parts = new URLSearchParams({ from: String(Math.max(first, shown.first, 1)), to: String(Math.min(last, shown.last)) });
+		if (stream !== null)
+			parts.set('stream', stream);
+		this.asked.want(session && shown.last ? `${sessionPath(String(session.id))}/verdict?${parts}` : null);
+	}
+
+	take() {
+		if (this.asked.answer === this.taken)
+			return;
+		this.taken = this.asked.answer;
+		this.stacks = stacksOf(this.taken?.frames ?? []);
+	}
+}
+
+export class VerdictCard {
+	/** @param {Model} model @param {() => void} invalidate */
+	constructor(model, invalidate) {
+		this.model = model;
+		this.asked = new Asked(invalidate);
+		this.title = byId('verdict-title', HTMLElement);
+		this.sentence = byId('verdict-sentence', HTMLElement);
+		this.bar = byId('verdict-bar', HTMLElement);
+		this.parts = byId('verdict-parts', HTMLElement);
+		this.note = byId('verdict-note', HTMLElement);
+		/** @type {any} */
+		this.drawn = null;
+	}
+
+	draw() {
+		const scope = this.model.scope();
+		const stream = scope?.stream === null || !scope ? '' : `&stream=${encodeURIComponent(scope.stream)}`;
+		this.asked.want(scope ? `${sessionPath(scope.session)}/verdict?from=${scope.from}&to=${scope.to}${stream}` : null);
+		const { answer, problem } = this.asked;
+		if (!answer) {
+			setText(this.title, 'Verdict');
+			setText(this.sentence, problem || (scope ? 'Judging…' : 'No frame yet.'));
+			this.bar.replaceChildren();
+			this.parts.replaceChildren();
+			this.drawn = null;
+			return;
+		}
+		if (answer === this.drawn)
+			return;
+		this.drawn = answer;
+		this.show(answer);
+	}
+
+	/** @param {any} answer */
+	show(answer) {
+		const [only] = answer.frames.length === 1 ? answer.frames : [];
+		setText(this.title, `Bound by ${answer.bound_by}`);
+		setText(this.sentence, only ? only.sentence : answer.sentence);
+		const stack = heldBy(answer.parts);
+		const held = HOLDERS.map((holder, at) => ({ ...holder, ns: stack[at] })).filter(({ ns }) => ns > 0);
+		this.bar.replaceChildren(...held.map(({ key, label, ns }) => {
+			const part = element('span', { class: `swatch ${key}`, title: `${label}: ${milliseconds(ns)}` });
+			part.style.flexGrow = String(ns);
+			return part;
+		}));
+		this.bar.setAttribute('aria-label', held.map(({ label, ns }) => `${label} ${percent((ns / answer.wall_ns) * 100)}`).join(', '));
+		this.parts.replaceChildren(...held.flatMap(({ key, label, ns }) => [
+			element('dt', {}, element('span', { class: `swatch ${key}` }), ` ${label}`),
+			element('dd', {}, `${milliseconds(ns / Math.max(1, answer.frames_judged))}  ${percent((ns / answer.wall_ns) * 100)}`)]));
+		const kernel = answer.frames.filter((/** @type {any} */ one) => one.kernel).length;
+		setText(this.note, `${plural(answer.frames_judged, 'frame')} judged, means per frame; the kernel was asked about ${count(kernel)} of them. Confidence ${percent(answer.confidence * 100)}.`);
+	}
+}
