@@ -57,16 +57,41 @@ static bool is_spike(const struct capture *c, uint64_t session)
 	       (session == 0 || c->source_session == session);
 }
 
+static void json_unsaid(struct json *j, const spikes_unsaid_vec *unsaid, uint64_t session)
+{
+	size_t i;
+
+	json_key(j, "suppressed");
+	json_array_begin(j);
+	for (i = unsaid->count; i > 0; i--) {
+		const struct spike_unsaid *u = &unsaid->at[i - 1];
+
+		if (session > 0 && u->session != session)
+			continue;
+		json_object_begin(j);
+		json_member_uint(j, "session", u->session);
+		json_member_uint(j, "count", u->count);
+		api_json_range(j, "frames", u->first, u->last);
+		json_key(j, "trigger");
+		json_raw(j, u->trigger);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 /* session 0: of all. Returns how many there are, or -errno, then nothing was written. */
 static int json_spikes(const struct api *api, struct json *j, uint32_t uid, uint64_t session)
 {
 	captures_vec captures = {0};
+	spikes_unsaid_vec unsaid = {0};
 	spikes_vec open = {0};
 	int count = 0, r = captures_list(api->context->captures, uid, &captures);
 	size_t i;
 
 	if (r == 0)
 		r = spikes_list(api->context->spikes, uid, &open);
+	if (r == 0)
+		r = spikes_unsaid(api->context->spikes, uid, &unsaid);
 	if (r == 0) {
 		json_object_begin(j);
 		json_key(j, "spikes");
@@ -82,9 +107,11 @@ static int json_spikes(const struct api *api, struct json *j, uint32_t uid, uint
 				count++;
 			}
 		json_array_end(j);
+		json_unsaid(j, &unsaid, session);
 		json_object_end(j);
 	}
 	captures_vec_free(&captures);
+	spikes_unsaid_vec_free(&unsaid);
 	spikes_vec_free(&open);
 	return r < 0 ? r : count;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The triggers of a live session: a list that is read and replaced as a whole. */
+/* The triggers of a session: a list that is read and, while it is live, replaced as a whole. */
 #include "api.h"
 #include "api_body.h"
 #include "log.h"
@@ -44,12 +44,17 @@ static bool open_live(const struct api *api, const struct api_request *q, struct
 
 void api_triggers(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
 	struct trigger_list *list;
-	uint64_t session;
 
-	if (!open_live(api, q, a, &session))
+	if (!api_open_session(api, q, a, &reader, &s))
 		return;
-	list = trigger_book_get(api->context->triggers, session);
+	if (s.capture_kind >= 0) {
+		api_fail_not_live(a, s.row.id);
+		return;
+	}
+	list = trigger_book_get(api->context->triggers, s.row.id);
 	answer_list(a, list);
 	trigger_list_unref(list);
 }

@@ -72,6 +72,8 @@ void batch_free(struct batch *batch)
 		free(batch->ledgers.at[i].stack);
 	for (i = 0; i < batch->spikes.count; i++)
 		free(batch->spikes.at[i].reason_json);
+	for (i = 0; i < batch->suppressed.count; i++)
+		free(batch->suppressed.at[i].trigger_json);
 	VEC_FREE(&batch->sessions);
 	VEC_FREE(&batch->memories);
 	VEC_FREE(&batch->markers);
@@ -90,6 +92,7 @@ void batch_free(struct batch *batch)
 	VEC_FREE(&batch->updates);
 	VEC_FREE(&batch->clears);
 	VEC_FREE(&batch->spikes);
+	VEC_FREE(&batch->suppressed);
 	free(batch);
 }
 
@@ -137,6 +140,8 @@ static uint64_t weigh_others(const struct batch *b, struct batch_weighed *w)
 			 text_bytes(b->updates.at[w->updates].detail);
 	for (; w->spikes < b->spikes.count; w->spikes++)
 		bytes += text_bytes(b->spikes.at[w->spikes].reason_json);
+	for (; w->suppressed < b->suppressed.count; w->suppressed++)
+		bytes += text_bytes(b->suppressed.at[w->suppressed].trigger_json);
 	return bytes;
 }
 
@@ -151,5 +156,5 @@ uint64_t batch_weight(struct batch *b)
 	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
 	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
 	       ROWS_BYTES(b->scheds) + ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) +
-	       ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes);
+	       ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes) + ROWS_BYTES(b->suppressed);
 }

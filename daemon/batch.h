@@ -266,6 +266,16 @@ struct spike_row {
 	bool crashed;	   /* ... and was killed */
 	char *reason_json; /* an object: trigger, value, threshold, median, frame */
 };
+/* Firings of one trigger that no spike has told of, as it rests: it takes the place of an earlier
+ * one of the same number. For whoever hears of the commit; not stored. */
+struct suppressed_row {
+	uint64_t session;
+	uint32_t uid;	      /* the session's owner */
+	uint32_t number;      /* of the trigger, within the session */
+	uint64_t count;	      /* 0: a spike has told of them */
+	uint64_t first, last; /* frames */
+	char *trigger_json;
+};
 
 struct info_row {
 	uint64_t session;
@@ -296,7 +306,7 @@ struct clear_row {
 
 /* How far batch_weight has come, and what the strings and blobs up to there add up to. */
 struct batch_weighed {
-	size_t sessions, markers, tracks, streams, infos, ledgers, updates, spikes;
+	size_t sessions, markers, tracks, streams, infos, ledgers, updates, spikes, suppressed;
 	uint64_t bytes;
 };
 
@@ -320,6 +330,7 @@ struct batch {
 	VEC(struct session_update_row) updates;
 	VEC(struct clear_row) clears;
 	VEC(struct spike_row) spikes;
+	VEC(struct suppressed_row) suppressed;
 	uint64_t bytes; /* of chunk data */
 	struct batch_weighed weighed;
 	uint64_t weight;    /* the store's: of all, while it is queued */

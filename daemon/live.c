@@ -31,6 +31,7 @@ static int live_init(struct live *s, const struct session_row *row, uint32_t max
 	int r;
 
 	s->id = row->id;
+	s->uid = row->uid;
 	s->start = row->start_ticks;
 	s->clock_kind = (enum fprof_clock_kind)row->clock_kind;
 	s->rate.mult = row->clock_mult;
@@ -646,6 +647,8 @@ int live_flush(struct live *s)
 		r = gpu_flush(s->gpu, s->batch, s->state != SESSION_LIVE);
 	if (r == 0)
 		r = trigger_watch_gpu(s, gpus);
+	if (r == 0)
+		r = trigger_watch_tell(s);
 	s->repaired[REPAIR_GPU_MISSING] += gpu_take_missing(s->gpu);
 	if (r == 0)
 		r = put_ledgers(s);
@@ -660,7 +663,12 @@ int live_clear(struct live *s)
 {
 	struct clear_row row = {.session = s->id, .before = record_clear_point(s)};
 
-	return row.before == INT64_MIN ? 0 : VEC_PUSH(&s->batch->clears, row);
+	if (row.before == INT64_MIN)
+		return 0;
+	if (VEC_PUSH(&s->batch->clears, row) < 0)
+		return -ENOMEM;
+	s->cleared_to = s->frames.streams.at[0]->closed_total;
+	return 0;
 }
 
 /* What was alive to the end ends with the session. */

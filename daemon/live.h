@@ -33,6 +33,7 @@
 
 struct live {
 	uint64_t id;
+	uint32_t uid;
 	uint64_t start; /* ticks */
 	enum fprof_clock_kind clock_kind;
 	struct fprof_clock_rate rate;
@@ -50,7 +51,9 @@ struct live {
 	struct counters counters;
 	struct gpu *gpu;
 	struct trigger_watch *watch; /* NULL: no triggers */
+	uint64_t cleared_to;	     /* frames of the main stream up to it were cleared by order */
 	uint64_t watches;	     /* lists that watched events, so far */
+	uint32_t triggers_watched;   /* so far, of all lists */
 	int64_t gpu_frame_shift;     /* from the marks' sequence to frame numbers */
 
 	struct record record;

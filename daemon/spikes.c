@@ -15,6 +15,7 @@
  */
 #include "spikes_impl.h"
 
+#include "gpu.h"
 #include "log.h"
 #include "store_notes.h"
 
@@ -179,13 +180,12 @@ void spikes_committed(struct spikes *spikes, const struct batch *batch)
 	pthread_mutex_lock(&spikes->lock);
 	for (i = 0; i < batch->spikes.count; i++)
 		take_row(spikes, &batch->spikes.at[i]);
+	spikes_unsaid_take(spikes, batch);
 	if (spikes->open.count > 0)
 		move_on(spikes, batch);
 	for (i = 0; i < batch->updates.count; i++)
-		if (batch->updates.at[i].state != SESSION_LIVE &&
-		    VEC_PUSH(&spikes->ended, batch->updates.at[i].id) < 0)
-			log_warning("out of memory, ignoring the triggers of an ended session");
-	if (spikes->open.count > 0 || spikes->ended.count > 0) {
+		spikes->ended = spikes->ended || batch->updates.at[i].state != SESSION_LIVE;
+	if (spikes->open.count > 0 || spikes->ended) {
 		spikes->news = true;
 		pthread_cond_signal(&spikes->wake);
 	}
@@ -262,14 +262,15 @@ struct sight {
 	char *game;	       /* NULL: not known */
 };
 
-/* Are there GPU results to come for its frames? */
+/* Are there GPU results to come for its frames? Those of older ones are final. */
 static bool gpu_pending(struct spikes *spikes, const struct sight *sight)
 {
+	uint64_t last_final = sight->newest - MIN(sight->newest, (uint64_t)GPU_FRAMES_PENDING);
 	struct history_frames frames = {0};
 	bool pending = false;
 	size_t i;
 
-	if (history_frames(spikes->history, sight->session, NULL, MAX(sight->first, UINT64_C(1)),
+	if (history_frames(spikes->history, sight->session, NULL, MAX(sight->first, last_final + 1),
 			   sight->last, &frames) < 0)
 		return false;
 	for (i = 0; i < frames.frames.count; i++)
@@ -479,15 +480,15 @@ static void attend(struct spikes *spikes, struct open_spike *s)
 
 /* ---- the thread ---- */
 
-static void forget_triggers(struct spikes *spikes)
+/* Now and then: when a session has ended. */
+static void prune_triggers(struct spikes *spikes)
 {
-	while (spikes->ended.count > 0) {
-		uint64_t session = spikes->ended.at[--spikes->ended.count];
-
-		pthread_mutex_unlock(&spikes->lock);
-		trigger_book_forget(spikes->context.triggers, session);
-		pthread_mutex_lock(&spikes->lock);
-	}
+	if (!spikes->ended)
+		return;
+	spikes->ended = false;
+	pthread_mutex_unlock(&spikes->lock);
+	trigger_book_prune(spikes->context.triggers, spikes->history);
+	pthread_mutex_lock(&spikes->lock);
 }
 
 static void attend_all(struct spikes *spikes)
@@ -555,13 +556,14 @@ static void *spikes_thread(void *userdata)
 	pthread_mutex_lock(&spikes->lock);
 	while (!spikes->stop) {
 		spikes->news = false;
-		forget_triggers(spikes);
+		prune_triggers(spikes);
+		spikes_unsaid_note(spikes, false);
 		attend_all(spikes);
 		wait_for_news(spikes);
 	}
-	forget_triggers(spikes);
 	attend_all(spikes);
 	save_interim(spikes);
+	spikes_unsaid_note(spikes, true);
 	pthread_mutex_unlock(&spikes->lock);
 	return NULL;
 }
@@ -620,6 +622,8 @@ int spikes_new(const struct spikes_context *context, spikes_told_fn told, void *
 		r = r == -ENOMEM ? r : 0; /* without fprofd.db spikes live as long as the daemon */
 	}
 	if (r == 0)
+		r = spikes_unsaid_read(spikes);
+	if (r == 0)
 		r = -pthread_create(&spikes->thread, NULL, spikes_thread, spikes);
 	if (r < 0) {
 		spikes_free(spikes);
@@ -647,7 +651,7 @@ void spikes_free(struct spikes *spikes)
 	for (i = 0; i < spikes->open.count; i++)
 		open_spike_free(spikes->open.at[i]);
 	VEC_FREE(&spikes->open);
-	VEC_FREE(&spikes->ended);
+	spikes_unsaid_deinit(spikes);
 	history_close(spikes->history);
 	pthread_cond_destroy(&spikes->wake);
 	pthread_mutex_destroy(&spikes->lock);

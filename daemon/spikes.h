@@ -41,6 +41,15 @@ void spike_deinit(struct spike *spike);
 typedef VEC(struct spike) spikes_vec;
 void spikes_vec_free(spikes_vec *spikes);
 
+/* Firings of one trigger that its rest kept back, and no spike has told of since. */
+struct spike_unsaid {
+	uint64_t session;
+	uint64_t count, first, last; /* frames */
+	char *trigger;		     /* JSON: an object */
+};
+typedef VEC(struct spike_unsaid) spikes_unsaid_vec;
+void spikes_unsaid_vec_free(spikes_unsaid_vec *unsaid);
+
 /* Hears of each spike that opens, is saved, or fails. On the spikes' thread; must not block. */
 typedef void (*spikes_told_fn)(void *userdata, const struct spike *spike);
 
@@ -55,5 +64,7 @@ void spikes_committed(struct spikes *spikes, const struct batch *batch);
 
 /* Those of uid that are open or failed, oldest first. 0 or -ENOMEM. */
 int spikes_list(struct spikes *spikes, uint32_t uid, spikes_vec *ret_spikes);
+/* Those of uid, oldest first, of live sessions and of the last ones that ended. 0 or -ENOMEM. */
+int spikes_unsaid(struct spikes *spikes, uint32_t uid, spikes_unsaid_vec *ret_unsaid);
 
 #endif

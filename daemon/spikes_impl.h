@@ -42,6 +42,15 @@ struct open_spike {
 	char why[SPIKES_WHY];
 };
 
+/* A suppressed_row, noted once its session has ended. */
+struct unsaid {
+	struct suppressed_row row; /* number UNSAID_OLD: an earlier daemon's, which ended */
+	uint64_t note;		   /* number of its note; 0: none */
+	bool dirty;		   /* to be noted */
+};
+#define UNSAID_OLD UINT32_MAX
+#define UNSAID_MAX 256u
+
 struct spikes {
 	struct spikes_context context;
 	spikes_told_fn told;
@@ -53,9 +62,11 @@ struct spikes {
 	pthread_mutex_t lock; /* of all that follows */
 	pthread_cond_t wake;
 	VEC(struct open_spike *) open; /* oldest first; failed ones too */
+	VEC(struct unsaid) unsaid;     /* oldest first */
+	VEC(uint64_t) unsaid_gone;     /* notes that are to go */
 	uint64_t next_number;
 	bool news, stop;
-	VEC(uint64_t) ended; /* sessions whose triggers are to be forgotten */
+	bool ended; /* a session has: triggers of older ones may be forgotten */
 };
 
 void open_spike_free(struct open_spike *spike); /* NULL is fine */
@@ -74,6 +85,16 @@ char *spikes_reason(const struct open_spike *spike, uint64_t missing_before, uin
 char *spikes_label(const struct open_spike *spike);
 /* The same of a capture's reason, and its game. May be NULL. */
 void spikes_reason_names(const char *reason, char **ret_label, char **ret_game);
+
+/* ---- what resting triggers did not say: spikes_unsaid.c. The lock is held. ---- */
+
+void spikes_unsaid_take(struct spikes *spikes, const struct batch *batch);
+/* On the thread, giving the lock up meanwhile: notes of those whose session has ended; all: of all.
+ */
+void spikes_unsaid_note(struct spikes *spikes, bool all);
+/* What earlier daemons noted. 0 or -ENOMEM. */
+int spikes_unsaid_read(struct spikes *spikes);
+void spikes_unsaid_deinit(struct spikes *spikes);
 
 /* ---- saving: spikes_save.c ---- */
 

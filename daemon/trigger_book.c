@@ -65,6 +65,17 @@ static int on_note(void *userdata, const char *key, const char *text)
 	return r;
 }
 
+/* What earlier daemons left. */
+static void prune(struct trigger_book *book)
+{
+	struct history *history;
+
+	if (book->entries.count == 0 || history_open(book->store, &history) < 0)
+		return;
+	trigger_book_prune(book, history);
+	history_close(history);
+}
+
 int trigger_book_new(const struct config *config, struct store *store,
 		     struct trigger_book **ret_book)
 {
@@ -81,6 +92,8 @@ int trigger_book_new(const struct config *config, struct store *store,
 			       &book->standard, &problem);
 	if (r == 0)
 		r = store_notes_read(store, KEY_PREFIX, on_note, book);
+	if (r == 0)
+		prune(book);
 	if (r == -ENOMEM || r == -EINVAL) {
 		trigger_book_free(book);
 		return r;
@@ -149,7 +162,7 @@ int trigger_book_set(struct trigger_book *book, uint64_t session, struct trigger
 	return r < 0 ? r : note_list(book, session, list);
 }
 
-void trigger_book_forget(struct trigger_book *book, uint64_t session)
+static void forget(struct trigger_book *book, uint64_t session)
 {
 	bool had = false;
 	struct entry *e;
@@ -167,6 +180,36 @@ void trigger_book_forget(struct trigger_book *book, uint64_t session)
 	if (had && store_note_put(book->store, key, NULL) < 0)
 		log_warning("session %llu: ignoring that its triggers stay noted",
 			    (unsigned long long)session);
+}
+
+/* One that is not in the history; 0: all are. */
+static uint64_t find_gone(struct trigger_book *book, struct history *history, size_t *from)
+{
+	struct history_session session;
+	uint64_t id;
+	int r;
+
+	for (;; ++*from) {
+		pthread_mutex_lock(&book->lock);
+		id = *from < book->entries.count ? book->entries.at[*from].session : 0;
+		pthread_mutex_unlock(&book->lock);
+		if (id == 0)
+			return 0;
+		r = history_session(history, id, HISTORY_ANY_UID, &session);
+		if (r == -ENOENT)
+			return id;
+		if (r == 0)
+			history_session_deinit(&session);
+	}
+}
+
+void trigger_book_prune(struct trigger_book *book, struct history *history)
+{
+	uint64_t session;
+	size_t from = 0;
+
+	while ((session = find_gone(book, history, &from)) > 0)
+		forget(book, session);
 }
 
 uint64_t trigger_book_generation(const struct trigger_book *book)

@@ -472,7 +472,6 @@ int trigger_events_close(struct trigger_events *events, struct live *s, uint64_t
 			 const struct trigger_frame **ret_frame)
 {
 	struct part *part;
-	size_t i;
 	int r = 0;
 
 	for (part = s->tracks.parts; part && r == 0 && events->zone_count > 0; part = part->next) {
@@ -481,11 +480,10 @@ int trigger_events_close(struct trigger_events *events, struct live *s, uint64_t
 		if (p && p->generation == events->generation)
 			r = count_part(events, s, p, t1);
 	}
-	i = find_record(events, frame);
-	drop_records(events, i);
-	i = find_record(events, frame);
-	*ret_frame = i < events->frames.count && events->frames.at[i].number == frame
-			     ? &events->frames.at[i]
+	drop_records(events, find_record(events, frame));
+	*ret_frame = events->done < events->frames.count &&
+				     events->frames.at[events->done].number == frame
+			     ? &events->frames.at[events->done]
 			     : NULL;
 	return r;
 }

@@ -34,9 +34,11 @@ struct state {
 	struct median *median;		    /* NULL: it asks for none */
 	uint64_t window_first, window_last; /* frames; 0: no window is open */
 	int64_t rest_until_ns;
-	uint64_t suppressed; /* since it last fired */
-	uint32_t counter;    /* the marker of the counter that it is about; 0: not seen yet */
-	bool done;	     /* its frame number has come */
+	uint64_t suppressed;			    /* since it last fired */
+	uint64_t suppressed_first, suppressed_last; /* frames */
+	uint64_t told;				    /* of them, by a row */
+	uint32_t counter; /* the marker of the counter that it is about; 0: not seen yet */
+	bool done;	  /* its frame number has come */
 };
 
 /* What is known of one GPU queue of a frame. */
@@ -50,10 +52,10 @@ struct gpu_sum {
 struct trigger_watch {
 	struct trigger_list *list;
 	struct trigger_events *events; /* NULL: none are watched */
+	uint32_t number;	       /* of the first one, within the session */
 	bool gpu, counters;
 	size_t markers_known; /* that counters were looked for among */
 	int64_t now_ns;	      /* the end of the newest frame */
-	uint64_t now_frame;
 	VEC(struct gpu_sum) gpus;
 	struct state at[];
 };
@@ -107,19 +109,21 @@ static struct trigger_watch *watch_new(struct live *s, struct trigger_list *list
 	if (!w)
 		return NULL;
 	w->list = list;
-	w->now_frame = s->frames.streams.at[0]->closed_total;
+	w->number = s->triggers_watched;
+	s->triggers_watched += (uint32_t)list->count;
 	for (i = 0; i < list->count; i++) {
 		const struct trigger *t = &list->at[i];
 
 		w->gpu = w->gpu || t->on == TRIGGER_GPU;
 		w->counters = w->counters || t->on == TRIGGER_COUNTER;
-		w->at[i].done = t->on == TRIGGER_NUMBER && w->now_frame >= t->number;
+		w->at[i].done = t->on == TRIGGER_NUMBER &&
+				s->frames.streams.at[0]->closed_total >= t->number;
 		if (t->times > 0 && !(w->at[i].median = calloc(1, sizeof(struct median))))
 			break;
 	}
 	if (i == list->count && trigger_events_new(s, list, &w->events) == 0)
 		return w;
-	w->list = NULL;
+	trigger_list_ref(list); /* the caller's stays */
 	trigger_watch_free(w);
 	return NULL;
 }
@@ -146,7 +150,7 @@ void trigger_watch_free(struct trigger_watch *watch)
 
 	if (!watch)
 		return;
-	for (i = 0; watch->list && i < watch->list->count; i++)
+	for (i = 0; i < watch->list->count; i++)
 		free(watch->at[i].median);
 	trigger_events_free(watch->events);
 	VEC_FREE(&watch->gpus);
@@ -230,6 +234,10 @@ static int put_row(struct live *s, const struct firing *f)
 		row.crashed = s->crashed;
 		row.first = f->frame > t->before ? f->frame - t->before + 1 : MIN(f->frame, 1u);
 	}
+	/* What was cleared by order is not missed. */
+	row.first = MAX(row.first, s->cleared_to + (s->cleared_to > 0));
+	if (row.first > row.last)
+		row.first = row.last = 0;
 	if (!row.reason_json)
 		return -ENOMEM;
 	if (VEC_PUSH(&s->batch->spikes, row) < 0) {
@@ -263,7 +271,9 @@ static int fire(struct live *s, const struct firing *f)
 	int r;
 
 	if (!take_window(w, &w->list->at[f->trigger], st, f->frame)) {
-		st->suppressed++;
+		st->suppressed_first =
+			st->suppressed++ ? MIN(st->suppressed_first, f->frame) : f->frame;
+		st->suppressed_last = MAX(st->suppressed_last, f->frame);
 		return 0;
 	}
 	r = put_row(s, f);
@@ -460,7 +470,6 @@ int trigger_watch_frame(struct live *s, const struct frame_row *row)
 	if (!w)
 		return 0;
 	w->now_ns = row->end_ns;
-	w->now_frame = row->frame;
 	if (w->events)
 		r = trigger_events_close(w->events, s, row->frame, row->t1, &seen);
 	if (w->counters)
@@ -542,6 +551,44 @@ int trigger_watch_gpu(struct live *s, size_t from)
 				r = judge(s, j, frame, ms);
 		forget_gpu(w, frame);
 	}
+	return r;
+}
+
+/* ---- what was not said ---- */
+
+static int tell_suppressed(struct live *s, size_t i)
+{
+	struct trigger_watch *w = s->watch;
+	struct state *st = &w->at[i];
+	struct suppressed_row row = {.session = s->id,
+				     .uid = s->uid,
+				     .number = w->number + (uint32_t)i,
+				     .count = st->suppressed,
+				     .first = st->suppressed_first,
+				     .last = st->suppressed_last};
+	struct json j = {0};
+
+	trigger_json(&w->list->at[i], &j);
+	json_bytes(&j, "", 1);
+	if (j.failed || VEC_RESERVE(&s->batch->suppressed, 1) < 0) {
+		json_free(&j);
+		return -ENOMEM;
+	}
+	row.trigger_json = j.at;
+	s->batch->suppressed.at[s->batch->suppressed.count++] = row;
+	st->told = st->suppressed;
+	return 0;
+}
+
+int trigger_watch_tell(struct live *s)
+{
+	struct trigger_watch *w = s->watch;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; w && i < w->list->count && r == 0; i++)
+		if (w->at[i].suppressed != w->at[i].told)
+			r = tell_suppressed(s, i);
 	return r;
 }
 

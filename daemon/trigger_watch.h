@@ -31,6 +31,8 @@ int trigger_watch_chunk(struct live *s, struct part *part, const struct chunk_ro
 int trigger_watch_frame(struct live *s, const struct frame_row *row);
 /* The batch's frame_gpus from this one on are new. */
 int trigger_watch_gpu(struct live *s, size_t from);
+/* Rows of what triggers would have said while they rested, where that has changed. */
+int trigger_watch_tell(struct live *s);
 /* The process is gone and left without a goodbye. */
 int trigger_watch_exit(struct live *s);
 

@@ -74,7 +74,7 @@ test('a game that is ended in order leaves none', async () => {
 	const last = await kill(10, 'SIGKILL');
 	await crashOf(last.id); // what was before it is settled
 	for (const session of [ended, term])
-		assert.equal((await world.get(`/api/v1/sessions/${session.id}/spikes`)).text, '{"spikes":[]}');
+		assert.deepEqual((await world.api(`/sessions/${session.id}/spikes`)).spikes, []);
 });
 
 test('of a game killed again and again the newest eight crashes are kept', async () => {

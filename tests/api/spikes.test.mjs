@@ -72,9 +72,50 @@ test('the default triggers are those of the configuration', async () => {
 		before: 60, after: 30, cool_down_ms: 10000, freeze: false, keep: 8 });
 	assert.equal(list[1].before, 600);
 	const session = await end(playing);
-	const gone = await world.get(`/api/v1/sessions/${session.id}/triggers`);
-	assert.equal(gone.status, 409);
-	assert.equal(JSON.parse(gone.text).type, '/problems/not-live');
+	assert.deepEqual(await world.api(`/sessions/${session.id}/triggers`), list, 'an ended session had them');
+	const late = await put(session.id, []);
+	assert.equal(late.status, 409);
+	assert.equal(late.body.type, '/problems/not-live');
+});
+
+test('of a session that has ended the triggers it was given are listed', async () => {
+	const playing = await play([]);
+	const given = await set(playing.id, [{ on: 'frame_number', number: 1000000 }]);
+	await end(playing);
+	assert.deepEqual(await world.api(`/sessions/${playing.id}/triggers`), given);
+});
+
+test('hitches that a rest kept back are told when no spike follows', async () => {
+	const playing = await play(['--hitch-every', '40', '--hitch-ms', '20']);
+	await set(playing.id, [{ on: 'zone', name: 'load_level', above_ms: 1, before: 1, after: 1, warm_up: 0, cool_down_ms: 3600000 }]);
+	await world.live(playing.game.pid, 150);
+	await end(playing);
+	const [spike] = await settled(playing.id);
+	const answer = await world.get(`/api/v1/sessions/${playing.id}/spikes`);
+	const { suppressed } = JSON.parse(answer.text);
+	assert.equal(suppressed.length, 1, answer.text);
+	const [one] = suppressed;
+	assert.equal(one.session, playing.id);
+	assert.equal(one.trigger.name, 'load_level');
+	const first = spike.reason.fired[0].frame;
+	const { frames_total: frames } = await world.api(`/sessions/${playing.id}`);
+	assert.deepEqual(one.frames, { first: first + 40, last: frames - frames % 40 });
+	assert.equal(one.count, (one.frames.last - first) / 40);
+	assert.deepEqual((await world.api('/spikes')).suppressed.filter((other) => other.session === playing.id), suppressed);
+});
+
+test('what was cleared by order is not missed', async () => {
+	const playing = await play([]);
+	await set(playing.id, [{ on: 'exit_without_goodbye', before: 600 }]);
+	await world.live(playing.game.pid, 100);
+	assert.equal((await world.request('POST', `/api/v1/sessions/${playing.id}/clear`)).status, 200);
+	const { frames_total: cleared } = await world.api(`/sessions/${playing.id}`);
+	await world.live(playing.game.pid, cleared + 50);
+	playing.game.kill('SIGKILL');
+	const [crash] = await saved(playing.id, 1);
+	assert.equal(crash.kind, 'crash');
+	assert.equal(crash.reason.missing, undefined, JSON.stringify(crash.reason.missing));
+	assert.ok(crash.frames.first > 100 && crash.frames.last >= cleared + 50, JSON.stringify(crash.frames));
 });
 
 test('a list with a mistake changes nothing, and entry and member are named', async () => {

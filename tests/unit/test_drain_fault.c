@@ -3,29 +3,11 @@
  * An internal fault ends the recording of its session, says why, and touches nothing else: the Nth
  * time that an array of the daemon has to grow while one of two sessions is swept, it does not.
  */
+#include "failing_vec.h"
 #include "fake_game.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-static long grows_left = -1; /* < 0: all succeed */
-
-/* The daemon's own, from the library, is not linked where this one is. */
-int vec_reserve_(void **at, size_t *capacity, size_t need, size_t element_bytes)
-{
-	void *grown;
-
-	if (need <= *capacity)
-		return 0;
-	if (grows_left >= 0 && grows_left-- == 0)
-		return -ENOMEM;
-	grown = realloc(*at, need * 2 * element_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*capacity = need * 2;
-	return 0;
-}
 
 struct game {
 	struct fake_memory m;
@@ -123,11 +105,11 @@ static bool play_with_fault(long nth)
 	game_play(&sound, 0);
 	game_play(&broken, 0);
 	assert_int_equal(sweep(sound.s, 1000), 0);
-	grows_left = nth;
+	vec_grows_left = nth;
 	if (sweep(broken.s, 1000) == 0)
 		live_flush(broken.s);
-	failed = grows_left < 0;
-	grows_left = -1;
+	failed = vec_grows_left < 0;
+	vec_grows_left = -1;
 	game_play(&sound, 1000);
 	game_play(&broken, 1000);
 	assert_int_equal(sweep(sound.s, 2000), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The drain thread with a real store behind it: commands, commits, the end of sessions. */
+#include "failing_vec.h"
 #include "fake_game.h"
 
 #include "daemon/drain.h"
@@ -10,25 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
-
-static size_t refused_bytes; /* growable arrays of elements of this size do not grow */
-
-/* The daemon's own, from the library, is not linked where this one is. */
-int vec_reserve_(void **at, size_t *capacity, size_t need, size_t element_bytes)
-{
-	void *grown;
-
-	if (need <= *capacity)
-		return 0;
-	if (__atomic_load_n(&refused_bytes, __ATOMIC_ACQUIRE) == element_bytes)
-		return -ENOMEM;
-	grown = realloc(*at, need * 2 * element_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*capacity = need * 2;
-	return 0;
-}
 
 struct seen {
 	uint64_t sessions, frames, last_frame, events, faults;
@@ -265,9 +247,9 @@ static void a_clear_that_fails_says_so(void **state)
 		usleep(1000);
 		drain_health(w->drain, &health);
 	} while (health.events < fake_produced(&w->t));
-	__atomic_store_n(&refused_bytes, sizeof(struct clear_row), __ATOMIC_RELEASE);
+	__atomic_store_n(&vec_refused_bytes, sizeof(struct clear_row), __ATOMIC_RELEASE);
 	assert_int_equal(drain_session_clear(w->drain, id), -ENOMEM);
-	__atomic_store_n(&refused_bytes, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&vec_refused_bytes, 0, __ATOMIC_RELEASE);
 	assert_int_equal(drain_session_clear(w->drain, id), 0);
 	stop(w);
 }

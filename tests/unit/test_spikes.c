@@ -266,11 +266,11 @@ static int count_notes(void *userdata, const char *key, const char *text)
 	return 0;
 }
 
-static unsigned notes(struct told *t)
+static unsigned notes_of(struct told *t, const char *prefix)
 {
 	unsigned count = 0;
 
-	assert_int_equal(store_notes_read(t->w->f.store, "spike/", count_notes, &count), 0);
+	assert_int_equal(store_notes_read(t->w->f.store, prefix, count_notes, &count), 0);
 	return count;
 }
 
@@ -327,31 +327,145 @@ static void a_note_goes_with_its_spike(void **state)
 	commit(t, frames(101, 110));
 	wait_for(t, &t->saved, 1);
 	stop(t);
-	assert_int_equal(notes(t), 0);
+	assert_int_equal(notes_of(t, "spike/"), 0);
 }
 
-static void triggers_outlive_the_daemon_and_end_with_the_session(void **state)
+static void set_triggers(struct told *t, uint64_t session)
 {
 	static const char text[] = "[{\"on\":\"frame_number\",\"number\":7}]";
 	struct trigger_problem problem;
-	struct trigger_list *list, *read;
-	struct told *t = *state;
+	struct trigger_list *list;
 
 	assert_int_equal(trigger_list_parse(text, strlen(text), 8, &list, &problem), 0);
-	assert_int_equal(trigger_book_set(t->book, 1, list), 0);
+	assert_int_equal(trigger_book_set(t->book, session, list), 0);
 	trigger_list_unref(list);
+}
+
+static size_t triggers_of(struct told *t, uint64_t session)
+{
+	struct trigger_list *list = trigger_book_get(t->book, session);
+	size_t count = list->count;
+
+	trigger_list_unref(list);
+	return count;
+}
+
+static void triggers_outlive_the_daemon_and_the_session(void **state)
+{
+	struct told *t = *state;
+	struct batch *end = frames(2, 2);
+
+	commit(t, frames(1, 1));
+	set_triggers(t, 1);
 	stop(t);
 	start(t);
-	read = trigger_book_get(t->book, 1);
-	assert_int_equal(read->count, 1);
-	assert_int_equal(read->at[0].number, 7);
-	trigger_list_unref(read);
-	trigger_book_forget(t->book, 1);
+	assert_int_equal(triggers_of(t, 1), 1);
+	PUSH(&end->updates, (struct session_update_row){.id = 1, .state = SESSION_ENDED});
+	commit(t, end);
 	stop(t);
 	start(t);
-	read = trigger_book_get(t->book, 1);
-	assert_int_equal(read->count, 0); /* the configuration's */
-	trigger_list_unref(read);
+	assert_int_equal(triggers_of(t, 1), 1);
+}
+
+/* The history of another boot: a number that comes again is another session's. */
+static void triggers_of_a_session_that_is_gone_are_forgotten(void **state)
+{
+	struct told *t = *state;
+
+	commit(t, frames(1, 1));
+	set_triggers(t, 1);
+	set_triggers(t, 7);
+	assert_int_equal(triggers_of(t, 7), 1);
+	stop(t);
+	start(t);
+	assert_int_equal(triggers_of(t, 1), 1);
+	assert_int_equal(triggers_of(t, 7), 0); /* the configuration's */
+	assert_int_equal(notes_of(t, "triggers/"), 1);
+}
+
+/* What a trigger of session 1 did not say, as its newest row has it. */
+static void leave_unsaid(struct told *t, uint32_t number, uint64_t count, bool ended)
+{
+	struct batch b = {0};
+
+	PUSH(&b.suppressed,
+	     (struct suppressed_row){.session = 1,
+				     .uid = 1000,
+				     .number = number,
+				     .count = count,
+				     .first = 10,
+				     .last = 10 + count,
+				     .trigger_json = must(strdup("{\"on\":\"frame\"}"))});
+	if (ended)
+		PUSH(&b.updates, (struct session_update_row){.id = 1, .state = SESSION_ENDED});
+	spikes_committed(t->spikes, &b);
+	free(b.suppressed.at[0].trigger_json);
+	VEC_FREE(&b.suppressed);
+	VEC_FREE(&b.updates);
+}
+
+/* How many are listed, and of the newest its count. */
+static size_t unsaid(struct told *t, uint32_t uid, uint64_t *ret_count)
+{
+	spikes_unsaid_vec list = {0};
+	size_t count;
+
+	assert_int_equal(spikes_unsaid(t->spikes, uid, &list), 0);
+	count = list.count;
+	if (count > 0) {
+		assert_string_equal(list.at[count - 1].trigger, "{\"on\":\"frame\"}");
+		assert_int_equal(list.at[count - 1].first, 10);
+		*ret_count = list.at[count - 1].count;
+	}
+	spikes_unsaid_vec_free(&list);
+	return count;
+}
+
+static void what_was_not_said_is_told_until_a_spike_does(void **state)
+{
+	struct told *t = *state;
+	uint64_t count = 0;
+
+	leave_unsaid(t, 0, 1, false);
+	leave_unsaid(t, 1, 5, false);
+	leave_unsaid(t, 1, 6, false);
+	assert_int_equal(unsaid(t, 1000, &count), 2);
+	assert_int_equal(count, 6);
+	assert_int_equal(unsaid(t, 1001, &count), 0);
+	assert_int_equal(unsaid(t, HISTORY_ANY_UID, &count), 2);
+	leave_unsaid(t, 1, 0, false);
+	assert_int_equal(unsaid(t, 1000, &count), 1);
+	assert_int_equal(count, 1);
+}
+
+static void what_was_never_said_outlives_the_daemon(void **state)
+{
+	struct told *t = *state;
+	uint64_t count = 0;
+
+	leave_unsaid(t, 3, 4, true);
+	stop(t);
+	start(t);
+	assert_int_equal(unsaid(t, 1000, &count), 1);
+	assert_int_equal(count, 4);
+	leave_unsaid(t, 3, 9, false); /* another one's by now */
+	assert_int_equal(unsaid(t, 1000, &count), 2);
+}
+
+static void what_was_not_said_is_bounded(void **state)
+{
+	struct told *t = *state;
+	uint64_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < UNSAID_MAX + 10; i++)
+		leave_unsaid(t, i, i + 1, true);
+	assert_int_equal(unsaid(t, 1000, &count), UNSAID_MAX);
+	assert_int_equal(count, UNSAID_MAX + 10);
+	stop(t);
+	assert_int_equal(notes_of(t, "unsaid/"), UNSAID_MAX);
+	start(t);
+	assert_int_equal(unsaid(t, 1000, &count), UNSAID_MAX);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -368,7 +482,11 @@ int main(void)
 		T(a_spike_whose_session_is_gone_fails_and_is_remembered),
 		T(a_note_that_makes_no_sense_is_ignored),
 		T(a_note_goes_with_its_spike),
-		T(triggers_outlive_the_daemon_and_end_with_the_session),
+		T(triggers_outlive_the_daemon_and_the_session),
+		T(triggers_of_a_session_that_is_gone_are_forgotten),
+		T(what_was_not_said_is_told_until_a_spike_does),
+		T(what_was_never_said_outlives_the_daemon),
+		T(what_was_not_said_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("spikes", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Triggers: lists that are taken and lists that are not, and each kind, firing and not. */
+#include "failing_vec.h"
 #include "fake_game.h"
 
 #include "daemon/json.h"
@@ -7,6 +8,7 @@
 #include "daemon/trigger_watch.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <math.h>
 
 #define MS UINT64_C(1000000)
@@ -698,6 +700,59 @@ static void a_trigger_rests_and_tells_what_it_did_not_say(void **state)
 	assert_reason(w, 1, "\"suppressed_before\":3");
 }
 
+/* Whoever asks is told of it before the trigger speaks again, and if it never does. */
+static void what_a_resting_trigger_did_not_say_is_told(void **state)
+{
+	struct world *w = *state;
+	const struct suppressed_row *row;
+
+	watch(w, "[{'on':'cpu','above_ms':9999}, "
+		 "{'on':'frame','above_ms':10,'warm_up':1,'after':2,'cool_down_ms':1000}]");
+	marks(w, 5, 1);
+	mark(w, 11);
+	marks(w, 2, 1);
+	assert_int_equal(live_flush(w->s), 0);
+	assert_int_equal(w->s->batch->suppressed.count, 0);
+	marks(w, 3, 11); /* 9 to 11 */
+	assert_int_equal(live_flush(w->s), 0);
+	assert_int_equal(live_flush(w->s), 0); /* nothing new */
+	assert_int_equal(w->s->batch->suppressed.count, 1);
+	row = &w->s->batch->suppressed.at[0];
+	assert_int_equal(row->number, 1);
+	assert_int_equal(row->count, 3);
+	assert_int_equal(row->first, 9);
+	assert_int_equal(row->last, 11);
+	assert_non_null(strstr(row->trigger_json, "\"above_ms\":10"));
+	marks(w, 1000, 1);
+	mark(w, 11); /* it speaks */
+	assert_int_equal(fired(w), 2);
+	assert_int_equal(live_flush(w->s), 0);
+	assert_int_equal(w->s->batch->suppressed.count, 2);
+	assert_int_equal(w->s->batch->suppressed.at[1].count, 0);
+	watch(w, "[{'on':'frame','above_ms':10,'warm_up':1}]");
+	assert_int_equal(w->s->triggers_watched, 3); /* numbers do not come again */
+}
+
+static void frames_that_were_cleared_are_not_asked_for(void **state)
+{
+	struct world *w = *state;
+
+	watch(w, "[{'on':'frame','above_ms':10,'warm_up':1,'before':60}, "
+		 "{'on':'exit_without_goodbye'}]");
+	marks(w, 50, 1);
+	assert_int_equal(live_clear(w->s), 0);
+	mark(w, 11);
+	assert_int_equal(spike(w, 0)->frame, 51);
+	assert_int_equal(spike(w, 0)->first, 51);
+	assert_int_equal(trigger_watch_exit(w->s), 0);
+	assert_int_equal(spike(w, 1)->first, 51);
+	assert_int_equal(spike(w, 1)->last, 51);
+	assert_int_equal(live_clear(w->s), 0);
+	assert_int_equal(trigger_watch_exit(w->s), 0);
+	assert_int_equal(spike(w, 2)->first, 0); /* no frame, what came after the last one */
+	assert_int_equal(spike(w, 2)->last, 0);
+}
+
 static void a_window_does_not_grow_for_ever(void **state)
 {
 	struct world *w = *state;
@@ -720,6 +775,23 @@ static void an_empty_list_watches_nothing(void **state)
 	assert_null(w->s->watch);
 	marks(w, 5, 10);
 	assert_int_equal(fired(w), 0);
+}
+
+/* With a median for one trigger, and nothing for the markers of the other. */
+static void a_list_that_finds_no_memory_leaves_nothing_behind(void **state)
+{
+	struct trigger_list *list = parse("[{\"on\": \"frame\", \"times_median\": 3}, "
+					  "{\"on\": \"zone\", \"name\": \"a\", \"above_ms\": 1}]");
+	struct world *w = *state;
+	size_t used = mallinfo2().uordblks; /* a sanitizer has its own, and says so itself */
+
+	vec_grows_left = 0;
+	assert_int_equal(trigger_watch_set(w->s, list), -ENOMEM);
+	vec_grows_left = -1;
+	assert_int_equal(mallinfo2().uordblks, used);
+	assert_null(w->s->watch);
+	assert_int_equal(list->references, 1);
+	trigger_list_unref(list);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -758,8 +830,11 @@ int main(void)
 		T(a_game_that_was_told_to_end_does_not_fire),
 		T(what_fires_in_the_after_frames_fires_again),
 		T(a_trigger_rests_and_tells_what_it_did_not_say),
+		T(what_a_resting_trigger_did_not_say_is_told),
+		T(frames_that_were_cleared_are_not_asked_for),
 		T(a_window_does_not_grow_for_ever),
 		T(an_empty_list_watches_nothing),
+		T(a_list_that_finds_no_memory_leaves_nothing_behind),
 	};
 
 	return cmocka_run_group_tests_name("trigger", tests, NULL, NULL);
