@@ -48,16 +48,40 @@ static void spike_row(struct table *table, const json_t *spike)
 		table_cell(table, "-");
 }
 
+/* What triggers would have said while they rested, and no spike has told of since. */
+static void print_suppressed(const json_t *suppressed)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(suppressed, i, one)
+	{
+		const json_t *frames = json_object_get(one, "frames");
+
+		printf("session %lld: while it rested, %s would have fired %lld more times, in "
+		       "frames "
+		       "%lld-%lld\n",
+		       answer_integer(one, "session"),
+		       answer_text(json_object_get(one, "trigger"), "label"),
+		       answer_integer(one, "count"), answer_integer(frames, "first"),
+		       answer_integer(frames, "last"));
+	}
+}
+
 static int print(const json_t *answer)
 {
 	static const char *const heads[] = {"id",      "session", "<state", "<kind",	"frame",
 					    "<frames", "<why",	  "<value", "<missing", NULL};
 	const json_t *spikes = json_object_get(answer, "spikes");
 
+	int r = TOOL_OK;
+
 	if (json_array_size(spikes) > 0)
-		return table_list(heads, spikes, spike_row);
-	puts("no spikes");
-	return TOOL_OK;
+		r = table_list(heads, spikes, spike_row);
+	else
+		puts("no spikes");
+	print_suppressed(json_object_get(answer, "suppressed"));
+	return r;
 }
 
 int tool_spikes(const struct tool_options *options, int argc, char **argv)
