@@ -61,6 +61,7 @@ api_handler api_handler_of(enum route_id id)
 		[ROUTE_VERDICT] = api_verdicts,
 		[ROUTE_CRITICAL_PATH] = api_critical_path,
 		[ROUTE_CRITICAL_PATHS] = api_critical_paths,
+		[ROUTE_SCHEDULE] = api_schedule,
 		[ROUTE_COUNTERS] = api_counters,
 		[ROUTE_RECORDING] = api_recording,
 		[ROUTE_RECORDING_SET] = api_recording_set,

@@ -109,6 +109,7 @@ void api_query(const struct api *api, const struct api_request *q, struct api_an
 void api_verdicts(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_critical_path(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_critical_paths(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_schedule(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_asset(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_health(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_ready(const struct api *api, const struct api_request *q, struct api_answer *a);

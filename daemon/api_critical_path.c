@@ -6,6 +6,7 @@
 #include "aggregate.h"
 #include "api.h"
 #include "api_range.h"
+#include "api_sched.h"
 #include "critical_range.h"
 #include "util.h"
 
@@ -126,43 +127,17 @@ static const struct sched_interval *told_by(const struct critical *c,
 									      : NULL;
 }
 
-static const char *kind_of(const struct critical *c, const struct sched_interval *i)
-{
-	if (i->wake_flags & SCHED_BY_INTERRUPT)
-		return "interrupt";
-	if (i->wake_flags & SCHED_BY_KERNEL_THREAD)
-		return "kernel";
-	if (i->who.tid == 0)
-		return "unknown";
-	return i->who.tgid == (uint32_t)c->range->row.pid ? "thread" : "process";
-}
-
 static void json_by(struct json *j, const struct critical *c, const struct path_piece *piece)
 {
 	const struct sched_interval *i = told_by(c, piece);
 	const struct track_row *track = NULL;
-	char comm[sizeof(i->who.comm) + 1];
-	uint32_t thread;
+	uint32_t thread = PATH_NOBODY;
 
-	json_key(j, "by");
-	if (!i) {
-		json_null(j);
-		return;
-	}
-	thread = i->who.tgid == (uint32_t)c->range->row.pid
-			 ? critical_threads_tid(&c->threads, i->who.tid)
-			 : PATH_NOBODY;
+	if (i && i->who.tgid == (uint32_t)c->range->row.pid)
+		thread = critical_threads_tid(&c->threads, i->who.tid);
 	if (thread != PATH_NOBODY && c->threads.at.at[thread].track != PATH_NOBODY)
 		track = &c->range->tracks.at[c->threads.at.at[thread].track];
-	snprintf(comm, sizeof(comm), "%.*s", (int)sizeof(i->who.comm), i->who.comm);
-	json_object_begin(j);
-	json_member_string(j, "did", i->preempted ? "preempted" : "woke");
-	json_member_string(j, "kind", kind_of(c, i));
-	json_uint_or_null(j, "thread", track ? track->track : 0, track);
-	json_uint_or_null(j, "tid", i->who.tid, i->who.tid > 0);
-	json_uint_or_null(j, "process", i->who.tgid, i->who.tid > 0);
-	json_member_string(j, "name", track && track->name ? track->name : *comm ? comm : NULL);
-	json_object_end(j);
+	api_json_sched_by(j, i, c->range->row.pid, track);
 }
 
 static void json_piece(struct json *j, const struct critical *c, const struct path_piece *piece)

@@ -16,6 +16,7 @@ import { Model } from './model.js';
 import { Overlay } from './overlay.js';
 import { Panels } from './panels.js';
 import { HOLDERS, watchPalette } from './palette.js';
+import { Schedule } from './schedule.js';
 import { SpikesPanel } from './spikes.js';
 import { SqlPanel } from './sql.js';
 import { Strip } from './strip.js';
@@ -42,8 +43,9 @@ const model = new Model(invalidate);
 const overlay = new Overlay(model, () => invalidate('strip'));
 const stripVerdicts = new StripVerdicts(model, () => invalidate('strip'));
 const strip = new Strip(stripCanvas, model, overlay, stripVerdicts, () => invalidate('strip'));
+const schedule = new Schedule(model, () => invalidate('zoom'));
 const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
-	byId('timeline-spacer', HTMLElement), model, () => invalidate('zoom'));
+	byId('timeline-spacer', HTMLElement), model, schedule, () => invalidate('zoom'));
 const topBar = new TopBar(model);
 const actions = new Actions(model, () => invalidate('actions'));
 const verdict = new VerdictCard(model, () => invalidate('verdict'));
@@ -89,6 +91,7 @@ function drawDirty() {
 }
 
 function drawTimeline() {
+	schedule.follow();
 	timeline.draw();
 	zonesTable.draw();
 	frameLists.draw();

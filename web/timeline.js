@@ -5,6 +5,7 @@
 import { fitCanvas, startDrawing } from './dom.js';
 import { duration, place, quantity, tickLabel, words } from './format.js';
 import { hatch, palette, zoneColour } from './palette.js';
+import { endedBy, stretchAt, stretchColour, stretchLines } from './schedule.js';
 import { hideTip, showTip } from './tip.js';
 import { boxesOf, clampView, fitView, tickStep, zonesBetween, zoomView } from './zones.js';
 
@@ -14,7 +15,8 @@ import { boxesOf, clampView, fitView, tickStep, zonesBetween, zoomView } from '.
 /** @typedef {import('./zones.js').View} View */
 
 const RULER = 22;
-const TITLE = 19;
+const TITLE = 25;
+const BAND = 6; // the scheduler's, at the foot of a title
 const ROW = 18;
 const TRACK_GAP = 6;
 const MARK = 5; // half of a message's mark
@@ -26,13 +28,15 @@ export class Timeline {
 	/**
 	 * @param {HTMLCanvasElement} canvas @param {HTMLElement} box scrolls
 	 * @param {HTMLElement} spacer gives the box its height @param {Model} model
+	 * @param {import('./schedule.js').Schedule} schedule
 	 * @param {() => void} invalidate
 	 */
-	constructor(canvas, box, spacer, model, invalidate) {
+	constructor(canvas, box, spacer, model, schedule, invalidate) {
 		this.canvas = canvas;
 		this.box = box;
 		this.spacer = spacer;
 		this.model = model;
+		this.schedule = schedule;
 		/** @type {Placed[]} */
 		this.placed = [];
 		/** @type {import('./model.js').Detail|null} */
@@ -54,6 +58,7 @@ export class Timeline {
 		canvas.addEventListener('pointerup', () => { this.drag = null; });
 		canvas.addEventListener('pointercancel', () => { this.drag = null; });
 		canvas.addEventListener('pointerleave', hideTip);
+		canvas.addEventListener('click', (event) => this.followWaker(event));
 		canvas.addEventListener('dblclick', (event) => this.open(event));
 	}
 
@@ -146,8 +151,36 @@ export class Timeline {
 		return found.count ? { track: placed.track, row, ...found } : null;
 	}
 
+	/** What the scheduler did with the thread under the pointer, where the pointer is on its band. @param {MouseEvent} event */
+	stretchAt(event) {
+		const { y, placed } = this.trackAt(event);
+		const list = placed && this.schedule.byThread.get(Number(placed.track.thread.id));
+		if (!placed || !list || y < placed.top + TITLE - BAND - 2 || y >= placed.top + TITLE)
+			return null;
+		const stretch = stretchAt(list, this.timeAt(event));
+		return stretch ? { list, stretch } : null;
+	}
+
+	/** A click on a wait goes to the thread that ended it, at that moment. @param {MouseEvent} event */
+	followWaker(event) {
+		const found = this.stretchAt(event);
+		const waker = found && (found.stretch.state === 'runnable' ? found.stretch.by : endedBy(found.list, found.stretch));
+		const goal = this.placed.find(({ track }) => waker?.thread !== null && track.thread.id === waker?.thread);
+		if (!found || !goal)
+			return;
+		this.box.scrollTop = goal.top - RULER;
+		const { t0, t1 } = this.view();
+		const at = found.stretch.state === 'runnable' ? found.stretch.start : found.stretch.end;
+		this.setView({ t0: at - (t1 - t0) / 2, t1: at + (t1 - t0) / 2 });
+	}
+
 	/** @param {MouseEvent} event */
 	hover(event) {
+		const told = this.stretchAt(event);
+		if (told) {
+			showTip(stretchLines(told.list, told.stretch), event.clientX, event.clientY);
+			return;
+		}
 		const found = this.hit(event);
 		const messages = found ? [] : this.messagesAt(event);
 		if (messages.length)
@@ -270,11 +303,30 @@ export class Timeline {
 		context.fillStyle = colours.select;
 		for (const one of detail.messages.filter(({ thread }) => thread === track.thread.id))
 			drawMark(context, ((one.at - view.t0) / (view.t1 - view.t0)) * width, y + TITLE / 2);
+		this.drawSchedule(context, track, y + TITLE - BAND - 1, view, width);
 		context.fillStyle = colours.text;
 		context.textAlign = 'left';
 		context.font = `600 ${FONT}`;
-		context.fillText(track.title, 6, y + TITLE / 2);
+		context.fillText(track.title, 6, y + (TITLE - BAND) / 2);
 		context.font = FONT;
+	}
+
+	/** The scheduler's band below a thread's name: running, runnable, blocked; the critical path is a line under it. @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {View} view @param {number} width */
+	drawSchedule(context, track, y, view, width) {
+		const id = Number(track.thread.id);
+		const scale = width / (view.t1 - view.t0);
+		const draw = (/** @type {import('./schedule.js').Stretch} */ one, /** @type {string} */ colour, /** @type {number} */ top, /** @type {number} */ height) => {
+			if (one.end < view.t0 || one.start > view.t1)
+				return;
+			const x = Math.max(0, (one.start - view.t0) * scale);
+			context.fillStyle = colour;
+			context.fillRect(x, top, Math.max(0.75, Math.min(width, (one.end - view.t0) * scale) - x), height);
+		};
+		const colours = palette();
+		for (const one of this.schedule.byThread.get(id) ?? [])
+			draw(one, colours[stretchColour(one)], y + (one.state === 'running' ? 0 : BAND / 4), one.state === 'running' ? BAND : BAND / 2);
+		for (const one of this.schedule.critical.get(id) ?? [])
+			draw(one, colours.select, y + BAND - 1, 2);
 	}
 
 	/**

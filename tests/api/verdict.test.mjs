@@ -143,3 +143,29 @@ test('a helper that is killed is noticed, counted and followed by another', asyn
 	await game.done;
 	return undefined;
 });
+
+test('the schedule covers every frame, and a lock says who let it go', async (t) => {
+	if (off)
+		return t.skip(off);
+	const { session } = await play('lock', 20);
+	const answer = await world.get(`/api/v1/sessions/${session}/schedule?from=2&to=21`);
+	assert.equal(answer.status, 200, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/schedule', answer), []);
+	const { begin_ns: begin, end_ns: end, threads, left_out: left } = JSON.parse(answer.text);
+	assert.equal(left, 0);
+	for (const { intervals } of threads) {
+		assert.equal(intervals[0].start_ns, begin);
+		assert.equal(intervals.reduce((sum, one) => sum + one.duration_ns, 0), end - begin);
+		intervals.forEach((one, i) => assert.equal(one.start_ns, i ? intervals[i - 1].start_ns + intervals[i - 1].duration_ns : begin));
+	}
+	const [main, ...others] = threads;
+	const locks = main.intervals.filter((one) => one.state === 'blocked' && one.reason === 'lock' && one.duration_ns > 1e6);
+	assert.ok(locks.length > 0, JSON.stringify(main.intervals.slice(0, 20)));
+	const wakers = locks.map((one) => main.intervals[main.intervals.indexOf(one) + 1]?.by).filter((by) => by?.kind === 'thread');
+	assert.ok(wakers.length > 0);
+	for (const by of wakers)
+		assert.ok(others.some((one) => one.tid === by.tid), `${by.tid} is a thread of the game`);
+	const cut = JSON.parse((await world.get(`/api/v1/sessions/${session}/schedule?from=2&to=21&max_intervals=5`)).text);
+	const total = threads.reduce((sum, one) => sum + one.intervals.length, 0);
+	assert.equal(cut.left_out, total - 5);
+});

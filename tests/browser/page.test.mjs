@@ -10,10 +10,12 @@ import test from 'node:test';
 
 import { count, duration, milliseconds } from '../../web/format.js';
 import { KEYS } from '../../web/keys.js';
+import { HOLDERS } from '../../web/palette.js';
 import { BUILD, DOOM, ROOT, WAD, until } from '../api/world.mjs';
 import { CHROMIUM, PageWorld } from './browser.mjs';
 
-const DOOM_FRAMES = 1281; // what `-timedemo demo3` draws, every time
+// What `-timedemo demo3` draws: a machine that is busy makes it skip one or two steps of its melt.
+const DOOM_FRAMES = [1279, 1280, 1281];
 const require = createRequire(import.meta.url);
 
 function missing() {
@@ -102,10 +104,10 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		assert.equal(run.code, 255, run.text);
 		session = await until('the session has ended', async () =>
 			(await world.api('/sessions')).sessions.find((one) => one.name === 'chocolate-doom' && one.state !== 'live'));
-		assert.equal(session.frames_total, DOOM_FRAMES);
-		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(DOOM_FRAMES));
+		assert.ok(DOOM_FRAMES.includes(session.frames_total), `${session.frames_total} frames`);
+		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(session.frames_total));
 		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom #\d+$/);
-		assert.equal(await text('#kept'), `${count(session.frames_retained)} of ${count(DOOM_FRAMES)}`);
+		assert.equal(await text('#kept'), `${count(session.frames_retained)} of ${count(session.frames_total)}`);
 		const cut = await page.evaluate(() => {
 			const at = document.getElementById('session');
 			const style = getComputedStyle(at);
@@ -121,10 +123,10 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 	await t.test('the strip draws the frames, and its table says the same as the API', { skip: noDoom }, async () => {
 		await page.waitForFunction(() => document.getElementById('timeline-note').textContent !== '');
 		await until('the strip is drawn', async () => {
-			const [line, ...holders] = await pixelsOf(page, 'strip', ['--line', '--hold-cpu', '--hold-gpu', '--hold-present', '--hold-cap']);
+			const [line, ...holders] = await pixelsOf(page, 'strip', ['--line', ...HOLDERS.map(({ colour }) => colour)]);
 			return line > 1000 && holders.reduce((sum, pixels) => sum + pixels) > 2000;
 		});
-		const wanted = Math.min(600, DOOM_FRAMES);
+		const wanted = Math.min(600, session.frames_total);
 		const rows = await until(`${wanted} rows`, async () => {
 			const found = await tableOf(page, 'frames-table');
 			return found.length === wanted && found;
@@ -266,7 +268,7 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		assert.ok(rows.some((row) => row[0].startsWith('<b>main</b>')));
 		assert.match(await text('#messages'), /<a href="javascript:0">message<\/a>/);
 		assert.match(await text('#counters'), /<u>counter<\/u>/);
-		await page.keyboard.press('2');
+		await page.click('#tab-diagnostics');
 		await page.waitForFunction(() => document.getElementById('session-facts').textContent.includes('<i>key</i>'));
 		assert.equal(await page.title(), 'fprof');
 		assert.equal(await page.locator('img, svg, main b, main u, main i, main a, body script').count(), 0);

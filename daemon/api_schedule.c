@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the scheduler did with the threads of a session over a range of frames, as it was told:
+ * running, runnable, blocked, and by whom.
+ */
+#include "aggregate.h"
+#include "api.h"
+#include "api_range.h"
+#include "api_sched.h"
+#include "history_sched.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define INTERVALS_DEFAULT 20000
+#define INTERVALS_MAX	  200000
+
+static const char *const state_names[SCHED_STATES] = {[SCHED_STATE_UNKNOWN] = "unknown",
+						      [SCHED_STATE_RUNNING] = "running",
+						      [SCHED_STATE_RUNNABLE] = "runnable",
+						      [SCHED_STATE_BLOCKED] = "blocked",
+						      [SCHED_STATE_GONE] = "gone"};
+
+struct schedule {
+	struct json *j;
+	const struct api_range *r;
+	uint64_t left; /* intervals that there is room for */
+	uint64_t left_out;
+};
+
+static const char *kind_of(const struct sched_interval *i, int32_t pid)
+{
+	if (i->wake_flags & SCHED_BY_INTERRUPT)
+		return "interrupt";
+	if (i->wake_flags & SCHED_BY_KERNEL_THREAD)
+		return "kernel";
+	if (i->who.tid == 0)
+		return "unknown";
+	return i->who.tgid == (uint32_t)pid ? "thread" : "process";
+}
+
+static void json_id(struct json *j, const char *key, uint64_t id)
+{
+	json_key(j, key);
+	if (id)
+		json_uint(j, id);
+	else
+		json_null(j);
+}
+
+void api_json_sched_by(struct json *j, const struct sched_interval *i, int32_t pid,
+		       const struct track_row *track)
+{
+	char comm[sizeof(i->who.comm) + 1];
+
+	json_key(j, "by");
+	if (!i) {
+		json_null(j);
+		return;
+	}
+	snprintf(comm, sizeof(comm), "%.*s", (int)sizeof(i->who.comm), i->who.comm);
+	json_object_begin(j);
+	json_member_string(j, "did", i->preempted ? "preempted" : "woke");
+	json_member_string(j, "kind", kind_of(i, pid));
+	json_id(j, "thread", track ? track->track : 0);
+	json_id(j, "tid", i->who.tid);
+	json_id(j, "process", i->who.tid ? i->who.tgid : 0);
+	json_member_string(j, "name", track && track->name ? track->name : *comm ? comm : NULL);
+	json_object_end(j);
+}
+
+/* The session's thread that preempted or woke; NULL: it is none of them. */
+static const struct track_row *track_of(const struct range *range, const struct sched_interval *i)
+{
+	size_t at;
+
+	if (i->who.tid == 0 || i->who.tgid != (uint32_t)range->row.pid)
+		return NULL;
+	for (at = 0; at < range->tracks.count; at++)
+		if (range->tracks.at[at].kind == TRACK_THREAD &&
+		    (uint32_t)range->tracks.at[at].tid == i->who.tid)
+			return &range->tracks.at[at];
+	return NULL;
+}
+
+static void json_interval(const struct schedule *s, const struct sched_interval *i)
+{
+	const struct range *range = &s->r->range;
+	int64_t begin = range_ns(range, MAX(i->t0, range->t0));
+	bool waits = i->state == SCHED_STATE_BLOCKED;
+	struct json *j = s->j;
+
+	json_object_begin(j);
+	json_member_string(j, "state", state_names[i->state]);
+	json_member_int(j, "start_ns", begin);
+	json_member_int(j, "duration_ns", range_ns(range, MIN(i->t1, range->t1)) - begin);
+	json_key(j, "cpu");
+	if (i->state == SCHED_STATE_RUNNING)
+		json_uint(j, i->cpu);
+	else
+		json_null(j);
+	json_member_string(j, "reason", waits ? wait_reason_names[i->reason] : NULL);
+	json_key(j, "syscall");
+	if (waits && i->syscall >= 0)
+		json_int(j, i->syscall);
+	else
+		json_null(j);
+	if (i->state == SCHED_STATE_RUNNABLE)
+		api_json_sched_by(j, i, range->row.pid, track_of(range, i));
+	else
+		api_json_sched_by(j, NULL, range->row.pid, NULL);
+	json_object_end(j);
+}
+
+static int json_thread(struct schedule *s, const struct track_row *track)
+{
+	const struct range *range = &s->r->range;
+	sched_intervals_vec intervals = {0};
+	struct json *j = s->j;
+	size_t i;
+	int rc = history_sched(s->r->reader.history, range->session, track->tid, range->t0,
+			       range->t1, &intervals);
+
+	if (rc == 0 && intervals.count > 0) {
+		json_object_begin(j);
+		json_member_uint(j, "thread", track->track);
+		json_member_string(j, "thread_name", track->name);
+		json_member_int(j, "tid", track->tid);
+		json_key(j, "intervals");
+		json_array_begin(j);
+		for (i = 0; i < intervals.count && s->left > 0; i++, s->left--)
+			json_interval(s, &intervals.at[i]);
+		s->left_out += intervals.count - i;
+		json_array_end(j);
+		json_object_end(j);
+	}
+	VEC_FREE(&intervals);
+	return rc;
+}
+
+static int json_threads(struct schedule *s)
+{
+	const struct range *range = &s->r->range;
+	size_t i;
+	int rc = 0;
+
+	json_key(s->j, "threads");
+	json_array_begin(s->j);
+	for (i = 0; i < range->tracks.count && rc == 0; i++) {
+		if (range->tracks.at[i].kind == TRACK_THREAD && range->tracks.at[i].tid > 0 &&
+		    !(s->r->skip && s->r->skip[i]))
+			rc = json_thread(s, &range->tracks.at[i]);
+	}
+	json_array_end(s->j);
+	json_member_uint(s->j, "left_out", s->left_out);
+	return rc;
+}
+
+void api_schedule(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	_cleanup_range_ struct api_range r = {0};
+	struct schedule s = {.j = &a->body, .r = &r};
+	int rc;
+
+	if (!api_parse_number(q, a, "max_intervals", 1, INTERVALS_MAX, INTERVALS_DEFAULT,
+			      &s.left) ||
+	    !api_range_open(api, q, a, &r))
+		return;
+	if (r.aggregate) {
+		api_fail_aggregate(a);
+		return;
+	}
+	json_object_begin(s.j);
+	json_member_uint(s.j, "session", r.range.session);
+	json_member_string(s.j, "stream", r.query.stream ? r.query.stream : "main");
+	json_member_uint(s.j, "from", r.range.first);
+	json_member_uint(s.j, "to", r.range.last);
+	json_member_int(s.j, "begin_ns", r.range.begin_ns);
+	json_member_int(s.j, "end_ns", r.range.end_ns);
+	rc = json_threads(&s);
+	json_object_end(s.j);
+	if (rc < 0)
+		api_fail_range(a, rc);
+	a->keeps = r.session.update.state != SESSION_LIVE;
+}
