@@ -115,8 +115,8 @@ struct range_gpu_zone {
 struct range_visitor {
 	void *userdata;
 	bool no_texts; /* texts of zones are not wanted */
-	/* By marker, up to the range's markers.count: not 0 for those whose zones are wanted. Others
-	 * may be left out, and are no depth and no children then. NULL: all are wanted. */
+	/* By marker, up to the range's markers.count: not 0 for those whose zones are wanted.
+	 * Others may be left out, and are no depth and no children then. NULL: all are wanted. */
 	const uint32_t *only;
 	/* Once per track, before its events. 1: skip this track. */
 	int (*track)(void *userdata, size_t index, const struct track_row *track);

@@ -130,6 +130,7 @@ static int pass(struct reading *r, int64_t t)
 {
 	const struct history_frames *frames = &r->range->frames;
 	struct wait_segment segment = {r->since, t, FPROF_MARKER_ZONE};
+	unsigned depth = MIN(r->depth, (unsigned)DEPTH_MAX);
 	int64_t since = r->since;
 	int rc = 0;
 
@@ -145,9 +146,9 @@ static int pass(struct reading *r, int64_t t)
 	if (rc == 0)
 		rc = add_self(r, t - since);
 	r->since = t;
-	if (rc < 0 || r->depth == 0 || t <= segment.t0)
+	if (rc < 0 || depth == 0 || t <= segment.t0)
 		return rc;
-	segment.kind = r->stack[MIN(r->depth, (unsigned)DEPTH_MAX) - 1];
+	segment.kind = r->stack[depth - 1];
 	return VEC_PUSH(&r->now->waits, segment);
 }
 

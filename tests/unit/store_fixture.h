@@ -313,6 +313,46 @@ static UNUSED void add_many_zones(struct batch *b, uint64_t session, uint32_t tr
 		  10000);
 }
 
+static UNUSED uint32_t noise(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* A random walk of zones on a lane of session 1 from 0 on: so many events, up to step - 1 ticks
+ * apart, and a new chunk at every cut-th of them or so. */
+struct walk {
+	unsigned events, step, cut;
+};
+static UNUSED void add_walk(struct batch *b, uint32_t track, uint32_t lane, const struct walk *walk,
+			    uint32_t *seed)
+{
+	struct chunk_open open[4];
+	struct maker *m = maker_new(1, track, lane, 0);
+	unsigned depth = 0, i, k;
+	int64_t t = 0;
+
+	for (i = 0; i < walk->events; i++) {
+		t += noise(seed) % walk->step;
+		if (m->builder.events > 0 && noise(seed) % walk->cut == 0) {
+			make_chunk(m, b);
+			m = maker_new(1, track, lane, t);
+			for (k = 0; k < depth; k++)
+				make_carried(m, open[k].marker, open[k].begin);
+		}
+		if (depth < 4 && noise(seed) % 2) {
+			open[depth] = (struct chunk_open){1 + noise(seed) % 4, t};
+			make_begin(m, t, open[depth++].marker);
+		} else if (depth > 0) {
+			depth--;
+			make_end(m, t);
+		}
+	}
+	if (m->builder.events == 0)
+		make_with(m, t, CHUNK_INSTANT, 1);
+	make_chunk(m, b);
+}
+
 /* A session with a track, a main stream and the names of markers 1..4. */
 static UNUSED struct batch *first_batch(uint64_t session, int32_t pid)
 {

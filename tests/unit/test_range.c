@@ -591,43 +591,8 @@ static int count_zone(void *userdata, const struct range_zone *z)
 	return 0;
 }
 
-static uint32_t noise(uint32_t *seed)
-{
-	*seed = *seed * 1664525u + 1013904223u;
-	return *seed >> 8;
-}
-
-/* A random walk through frames 1..20, cut into chunks at random. */
-static void add_walk(struct batch *b, uint32_t track, uint32_t lane, uint32_t *seed)
-{
-	struct chunk_open open[4];
-	struct maker *m = maker_new(1, track, lane, 0);
-	unsigned depth = 0, i, k;
-	int64_t t = 0;
-
-	for (i = 0; i < 400; i++) {
-		t += noise(seed) % 6;
-		if (noise(seed) % 10 == 0) {
-			if (m->builder.events > 0)
-				make_chunk(m, b);
-			else
-				continue;
-			m = maker_new(1, track, lane, t);
-			for (k = 0; k < depth; k++)
-				make_carried(m, open[k].marker, open[k].begin);
-		}
-		if (depth < 4 && noise(seed) % 2) {
-			open[depth] = (struct chunk_open){1 + noise(seed) % 4, t};
-			make_begin(m, t, open[depth++].marker);
-		} else if (depth > 0) {
-			depth--;
-			make_end(m, t);
-		}
-	}
-	if (m->builder.events == 0)
-		make_with(m, t, CHUNK_INSTANT, 1);
-	make_chunk(m, b);
-}
+/* Through 20 frames of 50 ticks. */
+static const struct walk short_walk = {.events = 400, .step = 6, .cut = 10};
 
 static void a_frame_is_the_same_either_way(void **state)
 {
@@ -640,8 +605,8 @@ static void a_frame_is_the_same_either_way(void **state)
 	add_track(b, 1, 2, "other");
 	for (n = 1; n <= 20; n++)
 		add_frame(b, 1, 0, n, (int64_t)(n - 1) * 50, (int64_t)n * 50);
-	add_walk(b, 1, 0, &seed);
-	add_walk(b, 2, 0, &seed);
+	add_walk(b, 1, 0, &short_walk, &seed);
+	add_walk(b, 2, 0, &short_walk, &seed);
 	fixture_submit(f, b);
 	for (n = 1; n <= 20; n++) {
 		const struct range_query query = {.from = n, .to = n};
@@ -714,9 +679,9 @@ static void zones_that_nobody_wants_may_be_left_out(void **state)
 	add_track(b, 1, 2, "other");
 	for (n = 1; n <= 20; n++)
 		add_frame(b, 1, 0, n, (int64_t)(n - 1) * 50, (int64_t)n * 50);
-	add_walk(b, 1, 0, &seed);
-	add_walk(b, 2, 0, &seed);
-	add_walk(b, 2, 1, &seed);
+	add_walk(b, 1, 0, &short_walk, &seed);
+	add_walk(b, 2, 0, &short_walk, &seed);
+	add_walk(b, 2, 1, &short_walk, &seed);
 	fixture_submit(f, b);
 	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
 	assert_int_equal(range.markers.count, ARRAY_SIZE(only));

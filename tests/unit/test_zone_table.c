@@ -373,48 +373,15 @@ static void name_filters_are_patterns(void **state)
 
 /* --- properties, over walks made at random ----------------------------------------------- */
 
-static uint32_t noise(uint32_t *seed)
-{
-	*seed = *seed * 1664525u + 1013904223u;
-	return *seed >> 8;
-}
-
-static void add_walk(struct batch *b, uint32_t track, uint32_t *seed)
-{
-	struct chunk_open open[4];
-	struct maker *m = maker_new(1, track, 0, 0);
-	unsigned depth = 0, i, k;
-	int64_t t = 0;
-
-	for (i = 0; i < 3000; i++) {
-		t += noise(seed) % 13;
-		if (m->builder.events > 0 && noise(seed) % 50 == 0) {
-			make_chunk(m, b);
-			m = maker_new(1, track, 0, t);
-			for (k = 0; k < depth; k++)
-				make_carried(m, open[k].marker, open[k].begin);
-		}
-		if (depth < 4 && noise(seed) % 2) {
-			open[depth] = (struct chunk_open){1 + noise(seed) % 4, t};
-			make_begin(m, t, open[depth++].marker);
-		} else if (depth > 0) {
-			depth--;
-			make_end(m, t);
-		}
-	}
-	if (m->builder.events == 0)
-		make_with(m, t, CHUNK_INSTANT, 1);
-	make_chunk(m, b);
-}
-
 static void add_walks(struct fixture *f)
 {
+	static const struct walk walk = {.events = 3000, .step = 13, .cut = 50};
 	struct batch *b = frames(17);
 	uint32_t seed = 7;
 
 	add_track(b, 1, 2, "other");
-	add_walk(b, 1, &seed);
-	add_walk(b, 2, &seed);
+	add_walk(b, 1, 0, &walk, &seed);
+	add_walk(b, 2, 0, &walk, &seed);
 	b->frames.at[8].flags |= FRAME_PAUSED;
 	fixture_submit(f, b);
 }
