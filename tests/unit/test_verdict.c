@@ -169,7 +169,7 @@ static void a_paced_frame_within_a_tenth_is_as_usual(void **state)
 static void a_cpu_verdict_names_the_zone_with_the_most_self_time(void **state)
 {
 	struct fixture *f = *state;
-	struct batch *b = frames(3);
+	struct batch *b = frames(4);
 	struct maker *m = maker_new(1, 1, 0, FRAME_NS);
 	const int64_t t = FRAME_NS;
 	verdicts_vec v;
@@ -177,21 +177,29 @@ static void a_cpu_verdict_names_the_zone_with_the_most_self_time(void **state)
 	make_begin(m, t + 100, 1);
 	make_begin(m, t + 200, 2);
 	make_begin(m, t + 300, WAIT);
-	make_begin(m, t + 300, 2); /* within the wait: nothing of its own */
+	make_begin(m, t + 300, 2);
 	make_end(m, t + 200300);
 	make_end(m, t + 200300);
 	make_end(m, t + 200400);
 	make_begin(m, t + 200500, 3);
 	make_end(m, 2 * t + 1000000); /* 1 ms of it is the next frame's */
 	make_end(m, 2 * t + 3000000);
+	/* Whatever is in a wait, it waits. */
+	make_begin(m, 3 * t, WAIT);
+	make_begin(m, 3 * t, 2);
+	make_end(m, 3 * t + 6000000);
+	make_end(m, 3 * t + 6000000);
+	make_begin(m, 3 * t + 6000000, 3);
+	make_end(m, 3 * t + 9000000);
 	make_chunk(m, b);
 	fixture_submit(f, b);
-	judge(f, 2, 3, 0, &v);
+	judge(f, 2, 4, 0, &v);
 	assert_int_equal(v.at[0].bound, BOUND_CPU);
 	assert_int_equal(v.at[0].zone_ns, 2 * t - (t + 200500));
 	assert_non_null(strstr(v.at[0].sentence, "; 9.80 ms passed in render."));
 	assert_int_equal(v.at[1].zone_ns, 2000000);
 	assert_non_null(strstr(v.at[1].sentence, "; 2.00 ms passed in update."));
+	assert_int_equal(v.at[2].zone_ns, 3000000);
 	VEC_FREE(&v);
 }
 
