@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -92,6 +93,14 @@ static int start_helper(struct probe_client *client)
 	return 0;
 }
 
+/* In another pid namespace than the initial one? */
+static bool in_container(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != 4026531836u;
+}
+
 static int get_connected(struct probe_client *client)
 {
 	struct timeval patience = {.tv_sec = ANSWER_SECONDS};
@@ -101,6 +110,11 @@ static int get_connected(struct probe_client *client)
 		r = start_helper(client);
 	if (r < 0 && geteuid() == 0)
 		return fail(client, r, "fprof-probe cannot be started", "make install");
+	if (r < 0 && in_container())
+		return fail(client, r,
+			    "fprofd runs in a container, and nobody listens at " PROBE_SOCKET,
+			    "run it on the host, or its container with --pid=host and -v "
+			    "/run/fprof-probe:/run/fprof-probe");
 	if (r < 0)
 		return fail(client, r, "nobody listens at " PROBE_SOCKET,
 			    "sudo systemctl enable --now fprof-probe.socket");

@@ -74,7 +74,7 @@ list_jobs() {
 	done
 	# All of them run on the sanitized build (asan/api); these on the one that is installed, too: what cannot be
 	# sanitized, what hangs on time, and a bit of everything.
-	for name in allocations captures contract frames hooked query restart spikes verdict vkcube zones; do
+	for name in allocations attach captures contract frames hooked query restart sources spikes verdict vkcube zones; do
 		node_job "api/$name" "tests/api/$name.test.mjs"
 	done
 	for file in tests/browser/*.test.mjs; do

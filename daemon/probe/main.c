@@ -36,6 +36,7 @@
 
 struct peer {
 	int fd;
+	pid_t pid;
 	uid_t uid;
 	bool trusted;	       /* with every user's processes */
 	struct source *source; /* NULL: nothing was opened */
@@ -80,15 +81,19 @@ static void serve_open(struct peer *peer, uint32_t source, struct probe_answer *
 		[PROBE_SCHED] = &sched_kind,
 		[PROBE_PRESENT] = &present_kind,
 	};
-	const char *why = "there is no such source", *fix = NULL;
+	struct why why = why_other_pids(peer->pid);
 	int r = -EINVAL;
 
-	if (peer->source)
-		why = "the connection has a source already";
-	else if (source < PROBE_SOURCES)
-		r = source_new(kinds[source], &peer->source, &why, &fix);
+	if (why.reason)
+		r = -EXDEV;
+	else if (peer->source)
+		why.reason = "the connection has a source already";
+	else if (source >= PROBE_SOURCES)
+		why.reason = "there is no such source";
+	else
+		r = source_new(kinds[source], &peer->source, &why);
 	if (r < 0)
-		refuse(a, r, why, fix);
+		refuse(a, r, why.reason, why.fix);
 	else
 		a->ring_bytes = source_ring_bytes(peer->source);
 }
@@ -173,8 +178,10 @@ static int peer_of(const struct server *s, int fd, struct peer *ret_peer)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0)
 		return -errno;
-	*ret_peer = (struct peer){
-		.fd = fd, .uid = who.uid, .trusted = who.uid == 0 || who.uid == s->trusted};
+	*ret_peer = (struct peer){.fd = fd,
+				  .pid = who.pid,
+				  .uid = who.uid,
+				  .trusted = who.uid == 0 || who.uid == s->trusted};
 	return 0;
 }
 

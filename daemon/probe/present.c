@@ -92,9 +92,9 @@ static int find(int process, struct symbols *symbols, struct probe_answer *answe
 	int r = symbols_find(process, symbols);
 
 	if (r == -EACCES || r == -EPERM)
-		explain(answer, "what the process maps may not be read: CAP_SYS_PTRACE is needed",
-			"sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep "
-			"$(command -v fprof-probe)");
+		explain(answer,
+			"fprof-probe may not see what the process maps: CAP_SYS_PTRACE is needed",
+			"sudo systemctl enable --now fprof-probe.socket, which has it");
 	for (i = 0; i < symbols->count; i++)
 		answer->found |= 1u << symbols->points[i].function;
 	if (r == 0 && symbols->count == 0)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -36,21 +35,6 @@ static int attach(struct source *s)
 	return 0;
 }
 
-static void explain(int r, const char **ret_why, const char **ret_fix)
-{
-	*ret_fix = NULL;
-	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0) {
-		*ret_why = "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)";
-	} else if (r == -EPERM || r == -EACCES) {
-		*ret_why = "BPF programs are not permitted: CAP_BPF and CAP_PERFMON are needed, "
-			   "and no lockdown";
-		*ret_fix = "sudo setcap cap_bpf,cap_perfmon+ep $(command -v fprof-probe)";
-	} else {
-		*ret_why = "the kernel refuses the program (FPROF_PROBE_DEBUG=1 fprof-probe says "
-			   "more)";
-	}
-}
-
 static int load(struct source *s)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "fprof");
@@ -68,21 +52,19 @@ static int load(struct source *s)
 	return r == 0 ? attach(s) : r;
 }
 
-int source_new(const struct source_kind *kind, struct source **ret_source, const char **ret_why,
-	       const char **ret_fix)
+int source_new(const struct source_kind *kind, struct source **ret_source, struct why *ret_why)
 {
 	struct source *s = calloc(1, kind->bytes);
 	int r;
 
-	*ret_why = "out of memory";
-	*ret_fix = NULL;
+	*ret_why = (struct why){"out of memory", ""};
 	if (!s)
 		return -ENOMEM;
 	s->kind = kind;
 	libbpf_set_print(be_quiet);
 	r = load(s);
 	if (r < 0) {
-		explain(r, ret_why, ret_fix);
+		*ret_why = why_refused(r);
 		source_free(s);
 		return r;
 	}

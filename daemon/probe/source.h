@@ -8,6 +8,7 @@
 #define FPROF_PROBE_SOURCE_H
 
 #include "protocol.h"
+#include "why.h"
 
 #include <bpf/libbpf.h>
 #include <stddef.h>
@@ -34,10 +35,8 @@ struct source {
 	struct bpf_link *links[SOURCE_LINKS_MAX]; /* of the programs that attach themselves */
 };
 
-/* Loads and attaches. 0, or -errno with *ret_why (static) and *ret_fix (static, NULL: none known).
- */
-int source_new(const struct source_kind *kind, struct source **ret_source, const char **ret_why,
-	       const char **ret_fix);
+/* Loads and attaches. 0, or -errno and why. */
+int source_new(const struct source_kind *kind, struct source **ret_source, struct why *ret_why);
 void source_free(struct source *source); /* detaches; NULL is fine */
 
 /* The descriptor of a map, which stays the source's. */

@@ -30,7 +30,7 @@ static jmp_buf out;
 static volatile int leave;
 
 /* In front of the library's. */
-void glXSwapBuffers(void *display, unsigned long drawable)
+void __attribute__((noinline)) glXSwapBuffers(void *display, unsigned long drawable)
 {
 	next(display, drawable);
 }

@@ -59,16 +59,17 @@ export class World {
 		return child;
 	}
 
-	/** Without triggers, where no other configuration is given. */
-	spawnDaemon(args = [], env = {}) {
+	/** Without triggers, where no other configuration is given. `through`: a command that becomes the daemon. */
+	spawnDaemon(args = [], env = {}, through = []) {
 		const config = args.includes('--config') ? [] : ['--config', this.config];
-		return this.spawn(path.join(BUILD, 'fprofd'), ['--http', '127.0.0.1:0', '--socket', this.socket,
+		const [program, ...before] = [...through, path.join(BUILD, 'fprofd')];
+		return this.spawn(program, [...before, '--http', '127.0.0.1:0', '--socket', this.socket,
 			'--runtime-dir', this.run, '--state-dir', this.state, ...config, ...args], { env });
 	}
 
 	/** Starts the daemon and waits until it answers; sets `port`. */
-	async startDaemon(args = [], env = {}) {
-		this.daemon = this.spawnDaemon(args, env);
+	async startDaemon(args = [], env = {}, through = []) {
+		this.daemon = this.spawnDaemon(args, env, through);
 		this.port = await until('fprofd says where it listens', () => {
 			if (this.daemon.exitCode !== null || this.daemon.signalCode !== null)
 				throw new Error(`fprofd ended: ${this.daemon.text}`);
