@@ -127,17 +127,40 @@ static const struct sched_interval *told_by(const struct critical *c,
 									      : NULL;
 }
 
-static void json_by(struct json *j, const struct critical *c, const struct path_piece *piece)
+/* The track of whoever an interval names, if it is the game's own. */
+static const struct track_row *track_of(const struct critical *c, const struct sched_interval *i)
 {
-	const struct sched_interval *i = told_by(c, piece);
-	const struct track_row *track = NULL;
 	uint32_t thread = PATH_NOBODY;
 
 	if (i && i->who.tgid == (uint32_t)c->range->row.pid)
 		thread = critical_threads_tid(&c->threads, i->who.tid);
-	if (thread != PATH_NOBODY && c->threads.at.at[thread].track != PATH_NOBODY)
-		track = &c->range->tracks.at[c->threads.at.at[thread].track];
-	api_json_sched_by(j, i, c->range->row.pid, track);
+	if (thread == PATH_NOBODY || c->threads.at.at[thread].track == PATH_NOBODY)
+		return NULL;
+	return &c->range->tracks.at[c->threads.at.at[thread].track];
+}
+
+static void json_by(struct json *j, const struct critical *c, const struct path_piece *piece)
+{
+	const struct sched_interval *i = told_by(c, piece);
+
+	api_json_sched_by(j, i, c->range->row.pid, track_of(c, i));
+}
+
+/* Of what waits for a CPU: who had it last. */
+static void json_cpu_had(struct json *j, const struct critical *c, const struct path_piece *piece)
+{
+	const sched_intervals_vec *sched = &c->threads.at.at[piece->thread].sched;
+	size_t next = (size_t)piece->interval + 1;
+
+	json_key(j, "cpu_had");
+	if (piece->state != PATH_RUNNABLE || next >= sched->count ||
+	    sched->at[next].state != SCHED_STATE_RUNNING || sched->at[next].who.tid == 0) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	api_json_sched_who(j, &sched->at[next], c->range->row.pid, track_of(c, &sched->at[next]));
+	json_object_end(j);
 }
 
 static void json_piece(struct json *j, const struct critical *c, const struct path_piece *piece)
@@ -156,6 +179,7 @@ static void json_piece(struct json *j, const struct critical *c, const struct pa
 	json_member_int(j, "start_ns", piece->begin_ns);
 	json_member_int(j, "duration_ns", piece->end_ns - piece->begin_ns);
 	json_by(j, c, piece);
+	json_cpu_had(j, c, piece);
 	json_object_end(j);
 }
 

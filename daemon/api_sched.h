@@ -12,4 +12,8 @@
 void api_json_sched_by(struct json *j, const struct sched_interval *i, int32_t pid,
 		       const struct track_row *track);
 
+/* The members that say who it was, of whatever names somebody. */
+void api_json_sched_who(struct json *j, const struct sched_interval *i, int32_t pid,
+			const struct track_row *track);
+
 #endif

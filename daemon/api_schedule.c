@@ -49,24 +49,30 @@ static void json_id(struct json *j, const char *key, uint64_t id)
 		json_null(j);
 }
 
-void api_json_sched_by(struct json *j, const struct sched_interval *i, int32_t pid,
-		       const struct track_row *track)
+void api_json_sched_who(struct json *j, const struct sched_interval *i, int32_t pid,
+			const struct track_row *track)
 {
 	char comm[sizeof(i->who.comm) + 1];
 
-	json_key(j, "by");
-	if (!i) {
-		json_null(j);
-		return;
-	}
 	snprintf(comm, sizeof(comm), "%.*s", (int)sizeof(i->who.comm), i->who.comm);
-	json_object_begin(j);
-	json_member_string(j, "did", i->preempted ? "preempted" : "woke");
 	json_member_string(j, "kind", kind_of(i, pid));
 	json_id(j, "thread", track ? track->track : 0);
 	json_id(j, "tid", i->who.tid);
 	json_id(j, "process", i->who.tid ? i->who.tgid : 0);
 	json_member_string(j, "name", track && track->name ? track->name : *comm ? comm : NULL);
+}
+
+void api_json_sched_by(struct json *j, const struct sched_interval *i, int32_t pid,
+		       const struct track_row *track)
+{
+	json_key(j, "by");
+	if (!i) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_string(j, "did", i->preempted ? "preempted" : "woke");
+	api_json_sched_who(j, i, pid, track);
 	json_object_end(j);
 }
 

@@ -149,6 +149,7 @@ static void json_scheduler(struct json *j, const struct api *api, const struct a
 	json_member_uint(j, "events", h.events);
 	json_member_uint(j, "lost", h.lost);
 	json_member_uint(j, "dropped", h.dropped);
+	json_member_uint(j, "missed", h.missed);
 	json_member_uint(j, "interruptions", h.interruptions);
 	json_member_uint(j, "cpu_ns", h.cost_ns);
 	json_member_uint(j, "clock_error_ns", h.clock_error_ns);

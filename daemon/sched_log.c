@@ -21,6 +21,7 @@ static struct sched_interval follow(const struct sched_interval *now, const stru
 	case SCHED_RUN:
 		next.state = SCHED_STATE_RUNNING;
 		next.cpu = r->cpu;
+		next.who = r->who;
 		return next;
 	case SCHED_PREEMPT:
 		next.state = SCHED_STATE_RUNNABLE;
@@ -73,18 +74,16 @@ static int make_room(struct sched_log *log, size_t bytes)
 static uint8_t *put_who(struct sched_log *log, uint8_t *p, const struct sched_who *who)
 {
 	size_t n = strnlen(who->comm, sizeof(who->comm));
-	uint32_t i;
+	uint32_t i, known = MIN(log->people_count, SCHED_PEOPLE_MAX);
 
 	if (who->tid == 0 && n == 0)
 		return chunk_put_varint(p, 0);
-	for (i = 0; i < log->people_count; i++)
+	for (i = 0; i < known; i++)
 		if (log->people[i].tid == who->tid && log->people[i].tgid == who->tgid &&
 		    !strncmp(log->people[i].comm, who->comm, sizeof(who->comm)))
 			return chunk_put_varint(p, i + 1);
-	if (i == SCHED_PEOPLE_MAX)
-		return chunk_put_varint(p, 0);
-	log->people[log->people_count++] = *who;
-	p = chunk_put_varint(p, i + 1);
+	log->people[log->people_count++ % SCHED_PEOPLE_MAX] = *who;
+	p = chunk_put_varint(p, SCHED_PEOPLE_MAX + 1);
 	p = chunk_put_varint(p, who->tid);
 	p = chunk_put_varint(p, who->tgid);
 	*p++ = (uint8_t)n;
@@ -96,7 +95,7 @@ static uint8_t *put_arguments(struct sched_log *log, uint8_t *p, const struct sc
 {
 	switch (r->kind) {
 	case SCHED_RUN:
-		return chunk_put_varint(p, r->cpu);
+		return put_who(log, chunk_put_varint(p, r->cpu), &r->who);
 	case SCHED_PREEMPT:
 		return put_who(log, p, &r->who);
 	case SCHED_BLOCK:
@@ -226,20 +225,21 @@ static int get_person(struct sched_reader *r, struct sched_who *who)
 
 static int get_who(struct sched_reader *r, struct sched_who *who)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, place = r->people_count % SCHED_PEOPLE_MAX;
 
 	*who = (struct sched_who){0};
 	if (get_u32(r, &i) < 0)
 		return -EBADMSG;
 	if (i == 0)
 		return 0;
-	if (i > r->people_count + 1 || i > SCHED_PEOPLE_MAX)
-		return -EBADMSG;
-	if (i == r->people_count + 1) {
-		if (get_person(r, &r->people[i - 1]) < 0)
+	if (i == (r->version == 1 ? r->people_count : SCHED_PEOPLE_MAX) + 1) {
+		if (get_person(r, &r->people[place]) < 0)
 			return -EBADMSG;
 		r->people_count++;
+		i = place + 1;
 	}
+	if (i > MIN(r->people_count, SCHED_PEOPLE_MAX))
+		return -EBADMSG;
 	*who = r->people[i - 1];
 	return 0;
 }
@@ -264,7 +264,9 @@ static int get_arguments(struct sched_reader *r, struct sched_record *record)
 
 	switch (record->kind) {
 	case SCHED_RUN:
-		return get_u32(r, &record->cpu);
+		if (get_u32(r, &record->cpu) < 0)
+			return -EBADMSG;
+		return r->version == 1 ? 0 : get_who(r, &record->who);
 	case SCHED_PREEMPT:
 		return get_who(r, &record->who);
 	case SCHED_BLOCK:
@@ -286,15 +288,15 @@ int sched_reader_init(struct sched_reader *r, const void *data, size_t bytes, in
 {
 	static const struct sched_interval unknown = {.t1 = INT64_MAX};
 	struct sched_record as = {0};
-	uint8_t version = 0, kind = 0, reason = 0;
+	uint8_t kind = 0, reason = 0;
 	uint64_t before = 0;
 
 	memset(r, 0, sizeof(*r));
 	r->at = data;
 	r->end = r->at + bytes;
 	r->last = t0;
-	if (get_byte(r, &version) < 0 || version != SCHED_LOG_VERSION || get_byte(r, &kind) < 0 ||
-	    get_byte(r, &reason) < 0 || reason >= WAIT_REASONS)
+	if (get_byte(r, &r->version) < 0 || r->version == 0 || r->version > SCHED_LOG_VERSION ||
+	    get_byte(r, &kind) < 0 || get_byte(r, &reason) < 0 || reason >= WAIT_REASONS)
 		return -EBADMSG;
 	as.kind = (enum sched_kind)kind;
 	if (get_arguments(r, &as) < 0 || get(r, &before) < 0 || before > INT64_MAX / 2)

@@ -4,11 +4,13 @@
  * its reading back as intervals that touch. Times are ticks of the session's clock since its start.
  * Pure.
  *
- * Form, varints (LEB128) unless said: u8 version (1); the state before the first record (below) and
+ * Form, varints (LEB128) unless said: u8 version (2); the state before the first record (below) and
  * since how many ticks before t0; then records: ticks since the one before (the first: since t0),
- * u8 kind, arguments. RUN: cpu. PREEMPT: who. BLOCK: u8 wait_reason, syscall + 1, u8
- * uninterruptible. WAKE: u8 flags, who. LOST, EXIT: none. who: 0 nobody is known; else 1 + an index
- * into those named so far in this chunk; the next free index names one: tid, tgid, u8 length, comm.
+ * u8 kind, arguments. RUN: cpu, who (version 1: cpu). PREEMPT: who. BLOCK: u8 wait_reason, syscall
+ * + 1, u8 uninterruptible. WAKE: u8 flags, who. LOST, EXIT: none. who: 0 nobody is known; 1 + an
+ * index into those named in this chunk; or 1 + SCHED_PEOPLE_MAX, which names one: tid, tgid, u8
+ * length, comm. The next one named takes the next place, round and round. (Version 1: the next free
+ * index names one; when there is none, everybody else is nobody.)
  */
 #ifndef FPROF_DAEMON_SCHED_LOG_H
 #define FPROF_DAEMON_SCHED_LOG_H
@@ -20,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SCHED_LOG_VERSION 1
-#define SCHED_PEOPLE_MAX  64u /* named in one chunk; more are nobody */
+#define SCHED_LOG_VERSION 2
+#define SCHED_PEOPLE_MAX  64u /* that a chunk knows at a time */
 
 enum sched_kind {
 	SCHED_RUN = 1,
@@ -58,7 +60,9 @@ struct sched_interval {
 	bool uninterruptible;	 /* BLOCKED */
 	bool preempted;		 /* RUNNABLE: it could have gone on; else it was woken */
 	uint32_t wake_flags;	 /* RUNNABLE */
-	struct sched_who who;	 /* RUNNABLE: who preempted or woke it */
+	/* RUNNABLE: who preempted or woke it; RUNNING: who had the CPU before, if it waited for it
+	 */
+	struct sched_who who;
 };
 
 /* Writing: one a thread. */
@@ -68,7 +72,7 @@ struct sched_log {
 	int64_t t0, last;
 	uint32_t records;
 	struct sched_who people[SCHED_PEOPLE_MAX];
-	uint32_t people_count;
+	uint32_t people_count;	   /* named so far */
 	struct sched_interval now; /* the state after the last record, and since when */
 };
 void sched_log_init(struct sched_log *log);
@@ -102,6 +106,7 @@ struct sched_reader {
 	struct sched_interval now;
 	struct sched_who people[SCHED_PEOPLE_MAX];
 	uint32_t people_count;
+	uint8_t version;
 	bool done;
 };
 int sched_reader_init(struct sched_reader *r, const void *data, size_t bytes, int64_t t0);

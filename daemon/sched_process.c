@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define THREADS_MAX 4096u
+#define GONE_MAX    (THREADS_MAX / 4)
+#define TASK_DEAD   0x80u    /* a state of the kernel: it was switched out for good */
 #define FD_KNOWN_NS NS_PER_S /* what a descriptor is, is asked again after it */
 
 static void thread_free(struct sched_thread *thread)
@@ -42,16 +44,23 @@ static int32_t game_tid(int32_t pid, uint32_t tid)
 	return atoi(last ? last + 1 : value);
 }
 
-static int thread_of(struct sched_process *p, uint32_t tid, struct sched_thread **ret)
+static struct sched_thread *thread_with(const struct sched_process *p, uint32_t tid)
 {
-	struct sched_thread *thread;
 	size_t i;
 
 	for (i = p->threads.count; i-- > 0;)
-		if (p->threads.at[i]->tid == tid && !p->threads.at[i]->gone) {
-			*ret = p->threads.at[i];
-			return 0;
-		}
+		if (p->threads.at[i]->tid == tid && !p->threads.at[i]->gone)
+			return p->threads.at[i];
+	return NULL;
+}
+
+static int thread_of(struct sched_process *p, uint32_t tid, struct sched_thread **ret)
+{
+	struct sched_thread *thread = thread_with(p, tid);
+
+	*ret = thread;
+	if (thread)
+		return 0;
 	if (p->threads.count == THREADS_MAX)
 		return -ENOSPC;
 	thread = calloc(1, sizeof(*thread));
@@ -84,13 +93,17 @@ static enum fd_class fd_class_now(struct sched_process *p, int32_t fd)
 
 /* ---- events ---- */
 
-static struct sched_who who_of(const struct probe_event *e)
+/* A thread of the game itself goes by its own number for it, as rings do. */
+static struct sched_who who_of(const struct sched_process *p, const struct probe_event *e)
 {
+	const struct sched_thread *thread = NULL;
 	struct sched_who who = {0};
 
 	if (e->flags & PROBE_OTHER_IDLE)
 		return who;
-	who.tid = e->other_tid;
+	if (e->other_tgid == (uint32_t)p->pid)
+		thread = thread_with(p, e->other_tid);
+	who.tid = thread ? (uint32_t)thread->game_tid : e->other_tid;
 	who.tgid = e->other_tgid;
 	memcpy(who.comm, e->other_comm, sizeof(who.comm));
 	return who;
@@ -115,7 +128,13 @@ static void record_out(struct sched_process *p, struct sched_thread *thread,
 {
 	if (e->flags & PROBE_PREEMPTED) {
 		r->kind = SCHED_PREEMPT;
-		r->who = who_of(e);
+		r->who = who_of(p, e);
+		return;
+	}
+	if (e->state & TASK_DEAD) {
+		r->kind = SCHED_EXIT;
+		thread->gone = true;
+		p->gone++;
 		return;
 	}
 	r->kind = SCHED_BLOCK;
@@ -124,13 +143,34 @@ static void record_out(struct sched_process *p, struct sched_thread *thread,
 	r->reason = thread->last_block = reason_of(p, thread, e);
 }
 
-static void record_wake(const struct probe_event *e, struct sched_record *r)
+static bool is_off_cpu(const struct sched_thread *thread)
+{
+	return thread->log.now.state == SCHED_STATE_RUNNABLE ||
+	       thread->log.now.state == SCHED_STATE_BLOCKED;
+}
+
+/* Who wakes another runs, though a switch in some ten thousand is never told of (nor to ftrace). */
+static int note_waker(struct sched_process *p, const struct probe_event *e, int64_t t)
+{
+	const struct sched_record r = {.kind = SCHED_RUN, .t = t, .cpu = e->cpu};
+	struct sched_thread *waker = NULL;
+
+	if (e->other_tgid == (uint32_t)p->pid && !(e->flags & PROBE_INTERRUPT))
+		waker = thread_with(p, e->other_tid);
+	if (!waker || waker->log.now.state == SCHED_STATE_RUNNING)
+		return 0;
+	p->missed += is_off_cpu(waker);
+	return sched_log_put(&waker->log, &r);
+}
+
+static void record_wake(const struct sched_process *p, const struct probe_event *e,
+			struct sched_record *r)
 {
 	r->kind = SCHED_WAKE;
 	if (e->flags & PROBE_INTERRUPT)
 		r->flags |= SCHED_BY_INTERRUPT;
 	else
-		r->who = who_of(e);
+		r->who = who_of(p, e);
 	if (e->flags & PROBE_KERNEL_THREAD)
 		r->flags |= SCHED_BY_KERNEL_THREAD;
 }
@@ -145,15 +185,18 @@ int sched_process_take(struct sched_process *process, const struct probe_event *
 		return error;
 	if (event->kind == PROBE_IN) {
 		r.kind = SCHED_RUN;
+		if (thread->log.now.state == SCHED_STATE_RUNNABLE)
+			r.who = who_of(process, event);
 	} else if (event->kind == PROBE_OUT) {
+		process->missed += is_off_cpu(thread);
 		record_out(process, thread, event, &r);
 	} else if (event->kind == PROBE_WAKING) {
-		record_wake(event, &r);
+		error = note_waker(process, event, t);
+		record_wake(process, event, &r);
 	} else {
-		r.kind = SCHED_EXIT;
-		thread->gone = true;
+		return 0;
 	}
-	return sched_log_put(&thread->log, &r);
+	return error < 0 ? error : sched_log_put(&thread->log, &r);
 }
 
 void sched_process_lost(struct sched_process *process)
@@ -204,4 +247,10 @@ void sched_process_flush(struct sched_process *process, uint64_t session, struct
 			process->threads.at[kept++] = thread;
 	}
 	process->threads.count = kept;
+	process->gone = 0;
+}
+
+bool sched_process_is_full(const struct sched_process *process)
+{
+	return process->gone >= GONE_MAX;
 }

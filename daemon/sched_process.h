@@ -33,6 +33,8 @@ struct sched_fd {
 struct sched_process {
 	int32_t pid;
 	VEC(struct sched_thread *) threads;
+	size_t gone;	 /* of them */
+	uint64_t missed; /* switches that the kernel did not tell of, as later events show */
 	struct sched_fd fds[SCHED_FDS_MAX];
 };
 void sched_process_deinit(struct sched_process *process); /* all zeros but the pid is fine */
@@ -45,5 +47,7 @@ void sched_process_lost(struct sched_process *process);
 /* What its logs have goes into the batch, a row a thread; what finds no memory stays. Threads that
  * are gone are forgotten. */
 void sched_process_flush(struct sched_process *process, uint64_t session, struct batch *batch);
+/* Many of its threads are gone: time to flush, lest there be no room for new ones. */
+bool sched_process_is_full(const struct sched_process *process);
 
 #endif

@@ -32,6 +32,7 @@ struct traced {
 	bool gone;  /* the callers' word, under the lock */
 	bool ended; /* the same, as the thread knows it */
 	bool added;
+	uint64_t heard_from; /* CLOCK_MONOTONIC; 0: the kernel does not tell of it */
 	enum fprof_clock_kind clock;
 	double hz;
 	uint64_t start_ticks;
@@ -55,6 +56,7 @@ struct sched_trace {
 	bool open;
 	uint64_t retry_at, flushed_at;
 	uint64_t ring_lost; /* of this helper's buffer */
+	uint64_t heard_to;  /* CLOCK_MONOTONIC; all events before have been read */
 	struct sched_trace_health now;
 	struct clock_pairs pairs[CLOCK_KINDS]; /* by enum fprof_clock_kind; hz 0: not needed */
 	struct probe_event *events;
@@ -70,8 +72,10 @@ static void helper_close(struct sched_trace *s)
 	probe_ring_unmap(&s->ring);
 	probe_client_close(&s->client);
 	s->open = false;
-	for (i = 0; i < s->mine.count; i++)
+	for (i = 0; i < s->mine.count; i++) {
 		s->mine.at[i]->added = false;
+		s->mine.at[i]->heard_from = 0;
+	}
 }
 
 static void helper_open(struct sched_trace *s)
@@ -116,6 +120,7 @@ static void helper_add(struct sched_trace *s, struct traced *t)
 	int r = probe_client_add(&s->client, t->process.pid);
 
 	t->added = true; /* once is enough: a refusal stays one */
+	t->heard_from = r < 0 ? 0 : clock_ns(CLOCK_MONOTONIC);
 	if (r == -ECONNRESET || r == -ETIMEDOUT) {
 		helper_lost(s);
 	} else if (r < 0 && r != -ESRCH) {
@@ -159,28 +164,28 @@ static void take_pairs(struct sched_trace *s)
 			clock_pairs_take(&s->pairs[i]);
 }
 
-static void read_events(struct sched_trace *s)
-{
-	uint64_t lost;
-	size_t n, i;
-
-	do {
-		n = probe_ring_read(&s->ring, s->events, EVENTS);
-		take_pairs(s);
-		for (i = 0; i < n; i++)
-			take_event(s, &s->events[i]);
-		s->now.events += n;
-	} while (n == EVENTS);
-	lost = probe_ring_lost(&s->ring);
-	if (lost != s->ring_lost)
-		note_lost(s);
-	s->now.lost += lost - s->ring_lost;
-	s->ring_lost = lost;
-}
-
 /* ---- to the store ---- */
 
-static void flush(struct sched_trace *s)
+/* That the kernel was listened to, and since when: a row of thread 0. Without it a state that goes
+ * on could not be told from one whose end nobody heard. */
+static void flush_heard(struct sched_trace *s, struct traced *t, struct batch *batch)
+{
+	const struct clock_pairs *pairs = &s->pairs[t->clock];
+	struct sched_row row = {.session = t->id};
+	uint64_t from, to;
+
+	if (t->heard_from == 0 || s->heard_to <= t->heard_from ||
+	    clock_pairs_ticks(pairs, t->heard_from, &from) < 0 ||
+	    clock_pairs_ticks(pairs, s->heard_to, &to) < 0)
+		return;
+	row.t0 = (int64_t)(from - t->start_ticks);
+	row.t1 = (int64_t)(to - t->start_ticks);
+	if (VEC_PUSH(&batch->scheds, row) == 0)
+		t->heard_from = s->heard_to;
+}
+
+/* alive: so is the helper, after the last reading. */
+static void flush(struct sched_trace *s, bool alive)
 {
 	struct batch *batch = batch_new();
 	size_t i;
@@ -188,8 +193,13 @@ static void flush(struct sched_trace *s)
 	s->flushed_at = clock_ns(CLOCK_MONOTONIC);
 	if (!batch)
 		return;
-	for (i = 0; i < s->mine.count; i++)
+	for (i = 0; i < s->mine.count; i++) {
+		s->now.missed += s->mine.at[i]->process.missed;
+		s->mine.at[i]->process.missed = 0;
 		sched_process_flush(&s->mine.at[i]->process, s->mine.at[i]->id, batch);
+		if (alive)
+			flush_heard(s, s->mine.at[i], batch);
+	}
 	if (batch->scheds.count > 0)
 		store_submit(s->store, batch);
 	else
@@ -203,6 +213,39 @@ static void traced_free(struct traced *t)
 }
 
 /* ---- rounds ---- */
+
+/* A game may make and end more threads in a moment than are held. */
+static bool is_full(const struct sched_trace *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->mine.count; i++)
+		if (sched_process_is_full(&s->mine.at[i]->process))
+			return true;
+	return false;
+}
+
+static void read_events(struct sched_trace *s)
+{
+	uint64_t lost, now = clock_ns(CLOCK_MONOTONIC);
+	size_t n, i;
+
+	do {
+		n = probe_ring_read(&s->ring, s->events, EVENTS);
+		take_pairs(s);
+		for (i = 0; i < n; i++)
+			take_event(s, &s->events[i]);
+		s->now.events += n;
+		if (is_full(s))
+			flush(s, false);
+	} while (n == EVENTS);
+	lost = probe_ring_lost(&s->ring);
+	if (lost != s->ring_lost)
+		note_lost(s);
+	s->now.lost += lost - s->ring_lost;
+	s->ring_lost = lost;
+	s->heard_to = now;
+}
 
 /* The clock that a session's ticks are of. Its first pair comes before the first event. */
 static void know_clock(struct sched_trace *s, const struct traced *t)
@@ -282,7 +325,7 @@ static void run_round(struct sched_trace *s)
 	if (gone || clock_ns(CLOCK_MONOTONIC) - s->flushed_at >= FLUSH_NS) {
 		if (s->open && !probe_client_is_alive(&s->client))
 			helper_lost(s);
-		flush(s);
+		flush(s, s->open);
 	}
 	if (gone)
 		drop_gone(s);
@@ -386,7 +429,7 @@ void sched_trace_free(struct sched_trace *trace)
 		pthread_join(trace->thread, NULL);
 	take_over(trace);
 	if (trace->mine.count > 0)
-		flush(trace);
+		flush(trace, false);
 	helper_close(trace);
 	for (i = 0; i < trace->mine.count; i++)
 		traced_free(trace->mine.at[i]);

@@ -20,8 +20,7 @@ typedef __u64 uint64_t;
 enum probe_kind {
 	PROBE_IN = 1,	  /* the thread runs on cpu from now on; other: whom it follows */
 	PROBE_OUT = 2,	  /* it does not any more; other: who runs next */
-	PROBE_WAKING = 3, /* it is made runnable; other: by whom */
-	PROBE_EXIT = 4,
+	PROBE_WAKING = 3, /* it is made runnable, maybe for the first time; other: by whom */
 	/* Of attached processes: other is the thread itself, syscall -1. */
 	PROBE_PRESENT_IN = 5,  /* it enters a present function; arg0: which of present_functions */
 	PROBE_PRESENT_OUT = 6, /* it leaves that; arg1: what the function answers */
@@ -42,7 +41,8 @@ struct probe_event {
 	uint32_t other_tid, other_tgid;
 	uint16_t kind, cpu;
 	uint32_t flags;
-	uint32_t state;	 /* OUT: of the kernel; 0: runnable, 1: sleeps, 2: sleeps uninterruptibly */
+	uint32_t state;	 /* OUT: of the kernel; 0: runnable, 1: sleeps, 2: sleeps uninterruptibly,
+			    0x80: it has ended */
 	int32_t syscall; /* OUT: in which it blocks; -1: none (a fault, or preempted user code) */
 	uint64_t arg0, arg1; /* OUT: of the system call */
 	char other_comm[16];

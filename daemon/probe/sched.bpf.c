@@ -200,10 +200,9 @@ static __always_inline bool is_by(struct task_struct *task)
 #endif
 }
 
-SEC("tp_btf/sched_waking")
-int fprof_waking(__u64 *ctx)
+static __always_inline int waking(struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0], *current;
+	struct task_struct *current;
 	struct probe_event *e;
 
 	if (!is_recorded(task->tgid))
@@ -219,21 +218,17 @@ int fprof_waking(__u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int fprof_exit(__u64 *ctx)
+SEC("tp_btf/sched_waking")
+int fprof_waking(__u64 *ctx)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct probe_event *e;
+	return waking((struct task_struct *)ctx[0]);
+}
 
-	if (!is_recorded(task->tgid))
-		return 0;
-	e = event_new(task, PROBE_EXIT);
-	if (!e)
-		return 0;
-	e->other_tid = e->other_tgid = 0;
-	__builtin_memset(e->other_comm, 0, sizeof(e->other_comm));
-	event_put(e);
-	return 0;
+/* A thread that begins is woken by the one that made it. */
+SEC("tp_btf/sched_wakeup_new")
+int fprof_wakeup_new(__u64 *ctx)
+{
+	return waking((struct task_struct *)ctx[0]);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -4,7 +4,8 @@
  * moment and then, for MS: cpu computes; sleep sleeps, unmarked; cap sleeps in a wait zone; lock
  * waits for a mutex that the thread "holder" has; disk syncs a file; starve computes beside a busy
  * loop of the same CPU; gpu has a GPU span of the whole frame; present waits in a wait zone; chain
- * waits for the thread "A", which waits for "B", which computes.
+ * waits for the thread "A", which waits for "B", which computes; spawn makes a thread that
+ * computes, after so many others that no table of threads holds them all.
  */
 #include <fprof.h>
 
@@ -22,6 +23,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define MANY_THREADS 5000
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t held;
@@ -118,6 +121,28 @@ static void *wait_for_b(void *frames)
 	return NULL;
 }
 
+static void *compute_once(void *unused)
+{
+	(void)unused;
+	fprof_thread_name("spawned");
+	FPROF_ZONE("spawned");
+	compute(ms);
+	return NULL;
+}
+
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+static void spawn(void *(*run)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
 static void wait_for_a(void)
 {
 	FPROF_ZONE("wait for A");
@@ -185,6 +210,8 @@ static void hold_frame(const char *mode)
 		wait_for_lock();
 	} else if (!strcmp(mode, "chain")) {
 		wait_for_a();
+	} else if (!strcmp(mode, "spawn")) {
+		spawn(compute_once);
 	} else if (!strcmp(mode, "disk")) {
 		sync_disk();
 	}
@@ -204,6 +231,8 @@ int main(int argc, char **argv)
 	chain = !strcmp(argv[1], "chain");
 	FPROF_INSTANT("begin");
 	sleep_ms(1500); /* the daemon's helper is there by then */
+	for (i = 0; i < MANY_THREADS && !strcmp(argv[1], "spawn"); i++)
+		spawn(nothing);
 	fprof_frame_mark();
 	if (lock) {
 		pthread_barrier_init(&held, NULL, 2);

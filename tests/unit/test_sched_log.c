@@ -54,7 +54,8 @@ static void a_wait_is_read_back(void **state)
 					.uninterruptible = true});
 	put(&log,
 	    (struct sched_record){.kind = SCHED_WAKE, .t = 400, .who = somebody(12, "worker")});
-	put(&log, (struct sched_record){.kind = SCHED_RUN, .t = 420, .cpu = 1});
+	put(&log, (struct sched_record){
+			  .kind = SCHED_RUN, .t = 420, .cpu = 1, .who = somebody(13, "before")});
 	put(&log,
 	    (struct sched_record){.kind = SCHED_PREEMPT, .t = 500, .who = somebody(99, "busy")});
 	sched_log_take(&log, &chunk);
@@ -77,6 +78,7 @@ static void a_wait_is_read_back(void **state)
 	assert_int_equal(got[3].who.tid, 12);
 	assert_string_equal(got[3].who.comm, "worker");
 	assert_int_equal(got[3].t1, 420);
+	assert_int_equal(got[4].who.tid, 13);
 	assert_true(got[5].preempted);
 	assert_string_equal(got[5].who.comm, "busy");
 	assert_true(got[5].t1 == INT64_MAX);
@@ -107,6 +109,55 @@ static void chunks_go_on(void **state)
 	free(a.data);
 	free(b.data);
 	sched_log_deinit(&log);
+}
+
+/* More than a chunk knows at a time, some of them again and again. */
+static void everybody_is_named(void **state)
+{
+	static struct sched_interval got[1000];
+	struct sched_chunk chunk;
+	struct sched_log log;
+	uint32_t i;
+	size_t n;
+
+	(void)state;
+	sched_log_init(&log);
+	for (i = 1; i <= 300; i++)
+		put(&log, (struct sched_record){.kind = SCHED_PREEMPT,
+						.t = i,
+						.who = somebody(i % 3 ? i : 1 + i % 50, "one")});
+	sched_log_take(&log, &chunk);
+	n = read_all(&chunk, got, 1000);
+	assert_int_equal(n, 301);
+	for (i = 1; i <= 300; i++)
+		assert_int_equal(got[i].who.tid, i % 3 ? i : 1 + i % 50);
+	free(chunk.data);
+	sched_log_deinit(&log);
+}
+
+/* A chunk of version 1: nobody is named at a RUN, and a free place names. */
+static void the_first_form_is_read(void **state)
+{
+	/* unknown for 5; runs on 2; preempted by 9 of 7, "x"; runs; preempted by the same */
+	static const uint8_t bytes[] = {
+		1, SCHED_LOST, 0, 5,   10, SCHED_RUN, 2, 20, SCHED_PREEMPT, 1,
+		9, 7,	       1, 'x', 5,  SCHED_RUN, 3, 5,  SCHED_PREEMPT, 1};
+	struct sched_interval got[8];
+	struct sched_reader reader;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(sched_reader_init(&reader, bytes, sizeof(bytes), 100), 0);
+	while (sched_reader_next(&reader, &got[n]) == 1)
+		n++;
+	assert_int_equal(n, 5);
+	assert_int_equal(got[0].t0, 95);
+	assert_int_equal(got[1].state, SCHED_STATE_RUNNING);
+	assert_int_equal(got[1].who.tid, 0);
+	assert_int_equal(got[2].who.tid, 9);
+	assert_int_equal(got[3].cpu, 3);
+	assert_int_equal(got[4].t0, 140);
+	assert_string_equal(got[4].who.comm, "x");
 }
 
 static void waking_who_does_not_wait_changes_nothing(void **state)
@@ -221,6 +272,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_is_read_back),
 		cmocka_unit_test(chunks_go_on),
+		cmocka_unit_test(everybody_is_named),
+		cmocka_unit_test(the_first_form_is_read),
 		cmocka_unit_test(waking_who_does_not_wait_changes_nothing),
 		cmocka_unit_test(times_never_run_backwards),
 		cmocka_unit_test(any_records_and_any_bytes),

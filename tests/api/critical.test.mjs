@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The critical path against truths made on purpose: who a frame waited for, and where.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { answerProblems } from './schema.mjs';
+import { ROOT, World, until } from './world.mjs';
+
+const FRAMES = 40;
+const MS = 5;
+const world = new World();
+let program;
+let off = false;
+
+before(async () => {
+	await world.startDaemon();
+	program = await world.compile(path.join(ROOT, 'tests/api/held.c'));
+	off = 'not known yet';
+	await play('cap', 5);
+	const scheduler = (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
+	off = scheduler.state === 'on' ? false : `the scheduler cannot be traced here: ${scheduler.reason}`;
+});
+after(() => world.close());
+
+/** A game's session and the sum of its frames' paths, once the scheduler was heard to its end. */
+async function play(mode, frames = FRAMES) {
+	const child = world.spawn(program, [mode, `${frames}`, `${MS}`], { cwd: world.dir });
+	const { code, text } = await child.done;
+	assert.equal(code, 0, text);
+	const { id } = await world.ended(child.pid);
+	if (off)
+		return { id };
+	await until('the last frame is known', async () => {
+		const last = await ask(id, `frames/${frames + 1}/critical-path`);
+		return last.sources.includes('scheduler') && last.unknown_ns === 0;
+	});
+	return { id, paths: await ask(id, `critical-path?from=2&to=${frames + 1}`) };
+}
+
+/** An answer that fits its schema. */
+async function ask(id, what) {
+	const answer = await world.get(`/api/v1/sessions/${id}/${what}`);
+	const route = what.startsWith('frames/') ? '/frames/{frame}/critical-path' : '/critical-path';
+	assert.equal(answer.status, 200, answer.text);
+	assert.deepEqual(answerProblems(`/api/v1/sessions/{id}${route}`, answer), []);
+	return JSON.parse(answer.text);
+}
+
+const sum = (list, of) => list.reduce((all, one) => all + of(one), 0);
+const STATES = ['running_ns', 'runnable_ns', 'blocked_ns', 'gpu_ns', 'unknown_ns'];
+const states = (one) => sum(STATES, (name) => one[name]);
+
+/** Everything adds up, of the rows and of each frame's intervals. */
+async function exact({ id, paths }) {
+	assert.equal(sum(paths.zones, (row) => row.self_ns), paths.range.wall_ns, 'rows add up');
+	assert.equal(states(paths), paths.range.wall_ns, 'states add up');
+	for (const row of paths.zones)
+		assert.equal(states(row), row.self_ns);
+	for (let n = paths.range.from; n <= paths.range.to; n += 7) {
+		const frame = await ask(id, `frames/${n}/critical-path`);
+		let at = frame.start_ns;
+		for (const one of frame.intervals) {
+			assert.equal(one.start_ns, at, 'intervals touch');
+			assert.ok(one.duration_ns >= 0);
+			at += one.duration_ns;
+		}
+		assert.equal(at, frame.start_ns + frame.wall_ns, 'intervals cover the frame');
+		assert.equal(states(frame), frame.wall_ns);
+	}
+}
+
+const of = (paths, thread, name, member) =>
+	sum(paths.zones.filter((row) => row.thread_name === thread && row.name === name), (row) => row[member]);
+
+test('a chain of three threads: the path is where the work was', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await play('chain');
+	const { paths } = game;
+	await exact(game);
+	// B computes MS, A a tenth of it before and a fifth after, the frame's own thread a moment: as they ran.
+	const ran = of(paths, 'B', 'X', 'running_ns');
+	const near = (value, ratio, what) =>
+		assert.ok(value > 0.7 * ratio * ran && value < 1.5 * ratio * ran, `${what}: ${value / ran} of ${ratio}`);
+	assert.ok(ran > 0.9 * FRAMES * MS * 1e6, `X ran for ${ran / 1e6} ms`);
+	near(of(paths, 'A', 'prepare', 'running_ns'), 0.1, 'prepare');
+	near(of(paths, 'A', 'finish', 'running_ns'), 0.2, 'finish');
+	assert.ok(ran / paths.running_ns > 0.65, 'most of what ran is X');
+	// what is waited for by threads is never the waiting thread's own
+	assert.equal(of(paths, 'held', 'wait for A', 'blocked_ns'), 0);
+	assert.equal(of(paths, 'A', 'wait for B', 'blocked_ns'), 0);
+	const frame = await ask(game.id, 'frames/10/critical-path');
+	const came = [...new Set(frame.intervals.map((one) => one.thread_name))].sort();
+	assert.deepEqual(came, ['A', 'B', 'held']);
+	const woken = frame.intervals.filter((one) => one.by?.did === 'woke' && one.by.kind === 'thread')
+		.map((one) => `${one.by.name} woke ${one.thread_name}`);
+	for (const one of ['A woke B', 'B woke A', 'A woke held'])
+		assert.ok(woken.includes(one), `${one}: ${woken}`);
+	return undefined;
+});
+
+test('a thread that gets no CPU is runnable on the path, and who had it is told', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await play('starve');
+	const { paths } = game;
+	await exact(game);
+	assert.ok(paths.runnable_ns > 0.4 * paths.range.wall_ns, `${paths.runnable_ns / paths.range.wall_ns}`);
+	const waited = [];
+	for (let n = paths.range.from; n <= paths.range.to; n++)
+		waited.push(...(await ask(game.id, `frames/${n}/critical-path`)).intervals.filter((one) => one.state === 'runnable'));
+	const told = waited.filter((one) => one.by?.did === 'preempted' && one.by.kind === 'process' && one.by.name);
+	assert.ok(sum(told, (one) => one.duration_ns) > 0.8 * paths.runnable_ns, JSON.stringify(waited));
+	const rival = waited.filter((one) => one.cpu_had?.name === 'held' && one.cpu_had.process !== one.tid);
+	assert.ok(rival.length > 0, 'the rival is among those who had the CPU');
+	return undefined;
+});
+
+test('a sleep is the sleeping thread\'s own, and a timer ended it', async (t) => {
+	if (off)
+		return t.skip(off);
+	for (const [mode, zone, reason, evidence] of [['sleep', 'frame', 'sleep', 'kernel'], ['cap', 'cap', 'cap', 'both']]) {
+		const game = await play(mode, 15);
+		const { paths } = game;
+		await exact(game);
+		assert.ok(of(paths, 'held', zone, 'blocked_ns') > 0.9 * paths.blocked_ns, JSON.stringify(paths.zones));
+		assert.ok(paths.blocked_ns > 0.8 * 15 * MS * 1e6);
+		assert.ok(paths.waits_ended_by_ns.interrupt > 0.9 * paths.blocked_ns, JSON.stringify(paths.waits_ended_by_ns));
+		const frame = await ask(game.id, 'frames/5/critical-path');
+		const slept = frame.intervals.find((one) => one.state === 'blocked');
+		assert.deepEqual([slept.reason, slept.evidence, slept.by.did, slept.by.kind], [reason, evidence, 'woke', 'interrupt']);
+	}
+	return undefined;
+});
+
+test('a lock leads to the thread that had it', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await play('lock', 15);
+	await exact(game);
+	// it slept with the lock: that is the holder's wait
+	assert.ok(sum(game.paths.zones.filter((row) => row.thread_name === 'holder'), (row) => row.blocked_ns) > 0.8 * 15 * MS * 1e6,
+		JSON.stringify(game.paths.zones));
+	return undefined;
+});
+
+test('threads that were just made are followed to who made them, however many have been', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await play('spawn', 15);
+	const { paths } = game;
+	await exact(game);
+	assert.ok(of(paths, 'spawned', 'spawned', 'running_ns') > 0.9 * 15 * MS * 1e6, JSON.stringify(paths.zones));
+	assert.equal(paths.unknown_ns + paths.waits_ended_by_ns.lost, 0);
+	const frame = await ask(game.id, 'frames/10/critical-path');
+	assert.ok(frame.intervals.some((one) => one.thread_name === 'spawned' && one.by?.did === 'woke' && one.by.name === 'held'));
+	return undefined;
+});
+
+test('bad requests are told', async () => {
+	const { id } = (await world.api('/sessions')).sessions[0];
+	for (const [what, status, parameter] of [['frames/tail/critical-path', 400, 'frame'], ['frames/0/critical-path', 400, 'frame'],
+		['frames/99999/critical-path', 404, undefined], ['critical-path?sort=name', 400, 'sort'], ['critical-path?frames=x', 400, 'frames'],
+		['critical-path?limit=0', 400, 'limit'], ['critical-path?thread=1', 400, undefined]]) {
+		const answer = await world.get(`/api/v1/sessions/${id}/${what}`);
+		assert.equal(answer.status, status, `${what}: ${answer.text}`);
+		if (parameter)
+			assert.equal(JSON.parse(answer.text).parameter, parameter);
+	}
+});

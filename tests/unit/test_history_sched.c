@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What the scheduler did with a thread, as far as somebody listened. */
+#include "store_fixture.h"
+
+#include "daemon/history_sched.h"
+
+#define TID 42
+
+/* One that runs from t on and is heard of no more. */
+static void add_running(struct batch *b, int64_t t)
+{
+	struct sched_log log;
+	struct sched_chunk chunk;
+
+	sched_log_init(&log);
+	assert_int_equal(sched_log_put(&log, &(struct sched_record){.kind = SCHED_RUN, .t = t}), 0);
+	sched_log_take(&log, &chunk);
+	PUSH(&b->scheds, (struct sched_row){.session = 1,
+					    .tid = TID,
+					    .t0 = chunk.t0,
+					    .t1 = chunk.t1,
+					    .records = chunk.records,
+					    .data = chunk.data,
+					    .bytes = (uint32_t)chunk.bytes});
+	sched_log_deinit(&log);
+}
+
+static void add_heard(struct batch *b, int64_t t0, int64_t t1)
+{
+	PUSH(&b->scheds, (struct sched_row){.session = 1, .t0 = t0, .t1 = t1});
+}
+
+static void check(struct fixture *f, int64_t t0, int64_t t1, const struct sched_interval *want,
+		  size_t count)
+{
+	sched_intervals_vec got = {0};
+	size_t i;
+
+	assert_int_equal(history_sched(f->history, 1, TID, t0, t1, &got), 0);
+	assert_int_equal(got.count, count);
+	for (i = 0; i < count; i++) {
+		assert_int_equal(got.at[i].t0, want[i].t0);
+		assert_int_equal(got.at[i].t1, want[i].t1);
+		assert_int_equal(got.at[i].state, want[i].state);
+	}
+	VEC_FREE(&got);
+}
+
+static void a_state_goes_on_as_far_as_somebody_listened(void **state)
+{
+	static const struct sched_interval holes[] = {
+		{.t0 = 0, .t1 = 10},
+		{.t0 = 10, .t1 = 100, .state = SCHED_STATE_RUNNING},
+		{.t0 = 100, .t1 = 150},
+		{.t0 = 150, .t1 = 200, .state = SCHED_STATE_RUNNING},
+		{.t0 = 200, .t1 = 250}};
+	static const struct sched_interval within[] = {
+		{.t0 = 60, .t1 = 90, .state = SCHED_STATE_RUNNING}};
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+
+	add_running(b, 10);
+	add_heard(b, 5, 50);
+	add_heard(b, 50, 100); /* they touch */
+	add_heard(b, 150, 200);
+	fixture_submit(f, b);
+	check(f, 0, 250, holes, 5);
+	check(f, 60, 90, within, 1);
+}
+
+static void where_nobody_listened_nothing_is_known(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+
+	add_running(b, 10);
+	add_heard(b, 5, 50);
+	fixture_submit(f, b);
+	check(f, 50, 80, NULL, 0);
+}
+
+/* They have no rows that say when somebody listened. */
+static void files_of_earlier_versions_are_believed(void **state)
+{
+	static const struct sched_interval all[] = {
+		{.t0 = 0, .t1 = 10}, {.t0 = 10, .t1 = 1000, .state = SCHED_STATE_RUNNING}};
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+
+	add_running(b, 10);
+	fixture_submit(f, b);
+	check(f, 0, 1000, all, 2);
+}
+
+/* A wait that nobody saw the end of was not ended by whoever woke the thread later. */
+static void a_wake_that_is_heard_of_late_has_no_waker(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	sched_intervals_vec got = {0};
+	struct sched_log log;
+	struct sched_chunk chunk;
+
+	sched_log_init(&log);
+	sched_log_put(&log, &(struct sched_record){.kind = SCHED_BLOCK, .t = 10});
+	sched_log_put(&log, &(struct sched_record){
+				    .kind = SCHED_WAKE, .t = 20, .who = {.tid = 7, .tgid = 1}});
+	sched_log_take(&log, &chunk);
+	PUSH(&b->scheds, (struct sched_row){.session = 1,
+					    .tid = TID,
+					    .t0 = chunk.t0,
+					    .t1 = chunk.t1,
+					    .records = chunk.records,
+					    .data = chunk.data,
+					    .bytes = (uint32_t)chunk.bytes});
+	add_heard(b, 0, 15);
+	add_heard(b, 30, 50);
+	fixture_submit(f, b);
+	assert_int_equal(history_sched(f->history, 1, TID, 10, 50, &got), 0);
+	assert_int_equal(got.count, 3);
+	assert_int_equal(got.at[1].state, SCHED_STATE_UNKNOWN);
+	assert_int_equal(got.at[1].t1, 30);
+	assert_int_equal(got.at[2].state, SCHED_STATE_RUNNABLE);
+	assert_int_equal(got.at[2].who.tid, 0);
+	VEC_FREE(&got);
+	sched_log_deinit(&log);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_state_goes_on_as_far_as_somebody_listened),
+		TEST(where_nobody_listened_nothing_is_known),
+		TEST(files_of_earlier_versions_are_believed),
+		TEST(a_wake_that_is_heard_of_late_has_no_waker),
+	};
+
+	return cmocka_run_group_tests_name("history_sched", tests, NULL, NULL);
+}
