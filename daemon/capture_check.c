@@ -226,27 +226,31 @@ static int same_rows(sqlite3 *a, sqlite3 *b, const char *sql)
  * and views, all with a place in the file. */
 static int check_objects(sqlite3 *db, char *why)
 {
+	static const struct {
+		const char *count, *reason;
+		int64_t limit;
+	} rules[] = {
+		{"SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger'",
+		 "it has triggers", 0},
+		{"SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' "
+		 "AND (rootpage IS NULL OR rootpage < 1)",
+		 "it has virtual tables", 0},
+		{"SELECT count(*) + ifnull(max(length(sql)), 0) / 65536 * 1000 "
+		 "FROM main.sqlite_schema",
+		 "its schema is absurdly large", SCHEMA_ROWS_MAX},
+	};
 	int64_t count = 0;
-	int r = sql_int(db, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger'",
-			&count);
+	size_t i;
+	int r;
 
-	if (r >= 0 && count > 0)
-		return refuse(why, "it has triggers", -EBADMSG);
-	if (r >= 0)
-		r = sql_int(db,
-			    "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' "
-			    "AND (rootpage IS NULL OR rootpage < 1)",
-			    &count);
-	if (r >= 0 && count > 0)
-		return refuse(why, "it has virtual tables", -EBADMSG);
-	if (r >= 0)
-		r = sql_int(db,
-			    "SELECT count(*) + ifnull(max(length(sql)), 0) / 65536 * 1000 "
-			    "FROM main.sqlite_schema",
-			    &count);
-	if (r >= 0 && count > SCHEMA_ROWS_MAX)
-		return refuse(why, "its schema is absurdly large", -EBADMSG);
-	return MIN(r, 0);
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		r = sql_int(db, rules[i].count, &count);
+		if (r < 0)
+			return r;
+		if (count > rules[i].limit)
+			return refuse(why, rules[i].reason, -EBADMSG);
+	}
+	return 0;
 }
 
 static int open_model(sqlite3 **ret_db)
