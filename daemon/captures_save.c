@@ -14,15 +14,12 @@
 #include "capture_copy.h"
 #include "capture_file.h"
 #include "captures_impl.h"
-#include "log.h"
 #include "sql.h"
 #include "util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 uint64_t captures_next_id(struct captures *captures)
 {

@@ -15,7 +15,6 @@
 #include "capture_rows.h"
 #include "capture_sum.h"
 #include "captures_impl.h"
-#include "log.h"
 #include "sql.h"
 #include "util.h"
 
