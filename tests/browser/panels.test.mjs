@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// The panels of the page over a saved range and a live game: their numbers are the API's, what is pressed is done, axe
+// finds nothing. The steps build on each other.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import test from 'node:test';
+
+import { bytes, count, duration, milliseconds } from '../../web/format.js';
+import { TABS } from '../../web/view.js';
+import { BUILD, until } from '../api/world.mjs';
+import { CHROMIUM, PageWorld } from './browser.mjs';
+
+const require = createRequire(import.meta.url);
+const HITCH = 120;
+
+function missing() {
+	if (!existsSync(CHROMIUM))
+		return `no browser: ${CHROMIUM} is not there`;
+	return existsSync(path.join(BUILD, 'game')) ? false : `not built: ${path.join(BUILD, 'game')}`;
+}
+
+async function axe(page) {
+	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+	const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }));
+	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
+}
+
+/** The cells of the table in a panel, by row. */
+const cellsOf = (page, selector) => page.evaluate((at) => [...document.querySelectorAll(`${at} tbody tr`)]
+	.map((row) => [...row.children].map((cell) => cell.textContent)), selector);
+
+test('the panels', { skip: missing(), timeout: 900_000 }, async (t) => {
+	const { chromium } = await import('playwright-core');
+	const world = new PageWorld();
+	t.after(() => world.close());
+	await world.startDaemon();
+	const game = world.game(['--frames', '260', '--fps', '120', '--zones', '200', '--hitch-every', `${HITCH}`, '--hitch-ms', '40']);
+	await game.done;
+	const session = await world.ended(game.pid);
+	await world.openBrowser(chromium);
+	const { page, faults } = world;
+	const open = async (hash) => {
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=${session.id}&${hash}`);
+		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
+	};
+	const noted = (id, text) => page.waitForFunction(([at, wanted]) => document.querySelector(at)?.textContent.includes(wanted), [id, text]);
+
+	await t.test('a key opens each panel, and the address holds it', async () => {
+		await open('range=20-200');
+		for (const [at, { name }] of TABS.entries()) {
+			await page.keyboard.press(`${at + 1}`);
+			await page.waitForSelector(`#panel-${name}:not([hidden])`);
+			assert.equal(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('tab'), name);
+			assert.equal(await page.locator('[role=tabpanel]:visible').count(), 1);
+		}
+	});
+
+	await t.test('the verdict is the daemon\'s', async () => {
+		await open('range=20-200');
+		const verdict = await world.api(`/sessions/${session.id}/verdict?from=20&to=200`);
+		await noted('#verdict-title', `Bound by ${verdict.bound_by}`);
+		assert.equal(await page.textContent('#verdict-sentence'), verdict.sentence);
+		await noted('#verdict-note', `${verdict.frames_judged} frames judged`);
+		const [frame] = verdict.frames.filter((one) => one.frame === HITCH);
+		await open(`frame=${HITCH}`);
+		await noted('#verdict-sentence', frame.sentence);
+	});
+
+	await t.test('the table of zones is the API\'s, sorted as asked, and a zone has a history', async () => {
+		await open('range=20-200&tab=tables&tables.view=flat');
+		const wanted = await world.api(`/sessions/${session.id}/zones?view=flat&from=20&to=200&sort=self&order=desc`);
+		await page.click('#panel-tables th button:has-text("Self")');
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-tables .table-box tbody tr').length >= n, wanted.zones.length);
+		await page.waitForSelector('#panel-tables th[aria-sort=descending] button:has-text("Self")');
+		const rows = await cellsOf(page, '#panel-tables > .table-box');
+		assert.deepEqual(rows.map((row) => [row[0], row[3], row[4], row[5]]), wanted.zones.map((zone) =>
+			[zone.name, duration(zone.total_ns), duration(zone.self_ns), count(zone.calls)]));
+		await page.click('#panel-tables .table-box button.link:text-is("simulate")');
+		const stats = await world.api(`/sessions/${session.id}/stats?metric=zone:simulate&values=yes&frames=all&from=1&to=260`);
+		await noted('.zone-history', `worst ${duration(stats.metrics[0].worst_ns)}`);
+		await page.click('.zone-history summary');
+		await page.waitForFunction(() => document.querySelectorAll('.zone-history details tbody tr').length > 100);
+		const values = await cellsOf(page, '.zone-history details');
+		assert.deepEqual(values, stats.metrics[0].values.map(([frame, ns]) => [count(frame), duration(ns)]));
+	});
+
+	await t.test('the flame is as wide as the tree says', async () => {
+		await open('range=20-200&tab=flame');
+		const { zones } = await world.api(`/sessions/${session.id}/zones?view=tree&from=20&to=200&limit=100000`);
+		const main = zones.filter((zone) => zone.thread === zones[0].thread);
+		await page.click('#panel-flame summary');
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-flame tbody tr').length === n, main.length + 1);
+		const rows = await cellsOf(page, '#panel-flame');
+		const sum = main.filter((zone) => zone.depth === 0).reduce((total, zone) => total + zone.total_ns, 0);
+		assert.deepEqual(rows[0].slice(0, 2), [main[0].thread_name, duration(sum)]);
+		assert.deepEqual(rows.slice(1).map((row) => row[0]).sort(), main.map((zone) => zone.name).sort());
+	});
+
+	await t.test('counters are listed with their values, and one lies over the strip', async () => {
+		await open('tab=counters');
+		const { modules } = await world.api(`/sessions/${session.id}/counters`);
+		const wanted = modules.flatMap((module) => module.counters);
+		await page.click('#panel-counters summary');
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-counters details tbody tr').length === n, wanted.length);
+		const rows = await cellsOf(page, '#panel-counters details');
+		assert.deepEqual(rows.map((row) => row[1]), wanted.map((one) => one.name));
+		const resident = wanted.find((one) => one.name === 'resident_bytes');
+		if (resident)
+			assert.equal(rows.find((row) => row[1] === 'resident_bytes')[2], bytes(resident.value));
+		await page.click('#panel-counters .counter button:text-is("draw_calls")');
+		await noted('#panel-counters [role=status]', 'draw_calls lies over the strip');
+	});
+
+	await t.test('two ranges are compared as the API does', async () => {
+		const [a, b] = [`${session.id}:20-110`, `${session.id}:121-239`];
+		await open(`tab=compare&compare.a=${a}&compare.b=${b}`);
+		const diff = await world.api(`/diff?a=${a}&b=${b}`);
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-compare .table-box:first-of-type tbody tr').length >= n, diff.budget.length);
+		const rows = await cellsOf(page, '#panel-compare .table-box:first-of-type');
+		assert.deepEqual(rows.slice(0, diff.budget.length).map((row) => row.slice(0, 3)), diff.budget.map((part) =>
+			[part.part.replaceAll('_', ' '), milliseconds(part.a_ns), milliseconds(part.b_ns)]));
+	});
+
+	await t.test('a range is saved from the bar, shown, and is the same', async () => {
+		await open('range=50-150');
+		await page.click('#actions button:text-is("Save")');
+		await page.waitForFunction(() => /^Saved as session \d+: 101 frames\.$/.test(document.querySelector('#actions [role=status]').textContent));
+		const id = /session (\d+)/.exec(await page.textContent('#actions [role=status]'))[1];
+		const [left, right] = await Promise.all([session.id, id].map((one) => world.api(`/sessions/${one}/verdict?from=60&to=140`)));
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=${id}&range=60-140`);
+		await noted('#verdict-sentence', left.sentence);
+		assert.equal(right.sentence, left.sentence);
+	});
+
+	await t.test('SQL is asked, told and refused', async () => {
+		await open('tab=sql');
+		await page.fill('#panel-sql textarea', 'SELECT count(*) AS n, max(frame) AS last FROM frame_times');
+		await page.keyboard.press('Control+Enter');
+		await page.waitForSelector('#panel-sql tbody td.number');
+		assert.deepEqual(await cellsOf(page, '#panel-sql'), [['260', '260']]);
+		await page.fill('#panel-sql textarea', 'DELETE FROM frames');
+		await page.click('#panel-sql button:has-text("Run")');
+		await page.waitForFunction(() => /only|read|not/i.test(document.querySelector('#panel-sql [role=status]').textContent));
+		faults.splice(0, faults.length, ...faults.filter((fault) => !/status of 4\d\d/.test(fault)));
+	});
+
+	const live = world.game(['--frames', '100000', '--fps', '100', '--zones', '50']);
+	await t.test('a trigger that is set fires, and its spike shows and opens', async () => {
+		const { id } = await until('the game is live', async () => (await world.api('/sessions')).sessions.find((one) => one.pid === live.pid && one.frames_total > 50));
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=${id}&tab=spikes`);
+		await page.click('#actions summary:has-text("Trigger")');
+		await page.fill('#actions input[type=number]', '0.2');
+		await page.click('#actions button:text-is("Set")');
+		await until('it is in force', async () => (await world.api(`/sessions/${id}/triggers`)).some((one) => one.above_ms === 0.2));
+		await until('a spike is saved', async () => (await world.api(`/sessions/${id}/spikes`)).spikes.some((one) => one.state === 'saved'));
+		await page.waitForSelector('#panel-spikes li button:text-is("Open")');
+		const [spike] = (await world.api(`/sessions/${id}/spikes`)).spikes.filter((one) => one.state === 'saved');
+		await noted('#panel-spikes', `frame ${count(spike.reason.frame)}`);
+	});
+
+	await t.test('recording is frozen and goes on from the bar', async () => {
+		const state = async () => (await world.api('/sessions/current/recording')).state;
+		await page.click('#actions button:has-text("Freeze")');
+		await until('it is frozen', async () => await state() === 'frozen');
+		await page.click('#actions button:has-text("Record")');
+		await until('it records', async () => await state() === 'recording');
+	});
+
+	await t.test('axe finds nothing in any panel, in light, dark and forced colours', async () => {
+		live.kill('SIGTERM');
+		await live.done;
+		for (const media of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }]) {
+			await page.emulateMedia(media);
+			for (const { name } of TABS) {
+				await open(`frame=${HITCH}&tab=${name}&compare.a=${session.id}:20-110&compare.b=${session.id}:121-239`);
+				await page.waitForSelector(`#panel-${name}:not([hidden])`);
+				await world.shot(`${name}-${Object.values(media)[0]}`);
+				assert.deepEqual(await axe(page), [], `${name}, ${Object.values(media)[0]}`);
+			}
+		}
+		assert.deepEqual(faults, []);
+	});
+});
