@@ -8,7 +8,9 @@
  * A spike is saved when its last frame and all GPU results of its frames are there; when its
  * session has ended; when no frame came for STALL_NS, or nothing is whole after WHOLE_NS; and
  * early, when the frames that it began with are about to be evicted (the store holds them while it
- * can, see store_evict.c). What it lacks then is told in its reason.
+ * can, see store_evict.c). What it lacks then is told in its reason. Which frames are there is what
+ * was told of, not what the history has: a firing in the newest frame is told of a moment later
+ * than it is stored, and makes the spike longer.
  *
  * The order of a save: capture, then the note goes. A daemon that dies between the two leaves a
  * capture and a note, and the next one saves the spike once more rather than not at all.
@@ -460,8 +462,10 @@ static void attend(struct spikes *spikes, struct open_spike *s)
 	pthread_mutex_lock(&spikes->lock);
 	if (sight.error == 0) {
 		s->uid = sight.uid;
-		s->ended = s->ended || sight.ended;
-		s->newest = MAX(s->newest, sight.newest);
+		if (s->taken_on) {
+			s->ended = s->ended || sight.ended;
+			s->newest = MAX(s->newest, sight.newest);
+		}
 		if (!s->game) {
 			s->game = sight.game;
 			sight.game = NULL;
@@ -584,6 +588,7 @@ static int on_note(void *userdata, const char *key, const char *text)
 		return r;
 	s->number = strtoull(key + strlen(KEY_PREFIX), NULL, 10);
 	s->since_ns = s->moved_ns = clock_ns(CLOCK_MONOTONIC);
+	s->taken_on = true;
 	s->told = s->failed;
 	spikes->next_number = MAX(spikes->next_number, s->number + 1);
 	r = VEC_PUSH(&spikes->open, s);

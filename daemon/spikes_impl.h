@@ -27,7 +27,8 @@ struct open_spike {
 	char *game;	   /* NULL: the same */
 
 	bool ended;	   /* its session has */
-	uint64_t newest;   /* frame of its session that is stored */
+	bool taken_on;	   /* from an earlier daemon's note */
+	uint64_t newest;   /* frame of its session that was told of as stored */
 	uint64_t there;	   /* the first frame whose events were there when it fired */
 	uint64_t edge;	   /* ... when it was last looked at; 0: not yet */
 	uint64_t since_ns; /* it fired, or was taken on */

@@ -91,25 +91,36 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Frames first..last of session 1 are stored, and the spikes hear of it. */
-static struct batch *frames(uint64_t first, uint64_t last)
+static struct batch *frames_of(uint64_t session, uint64_t first, uint64_t last)
 {
-	struct batch *b = first == 1 ? first_batch(1, 1) : must(batch_new());
+	struct batch *b = first == 1 ? first_batch(session, 1) : must(batch_new());
 	uint64_t i;
 
 	for (i = first; i <= last; i++)
-		add_frame(b, 1, 0, i, FRAME_TICKS * ((int64_t)i - 1), FRAME_TICKS * (int64_t)i);
+		add_frame(b, session, 0, i, FRAME_TICKS * ((int64_t)i - 1),
+			  FRAME_TICKS * (int64_t)i);
 	return b;
 }
 
-static void fire(struct batch *b, uint64_t frame, uint64_t before, uint64_t after, uint32_t keep)
+static struct batch *frames(uint64_t first, uint64_t last)
 {
-	PUSH(&b->spikes, (struct spike_row){.session = 1,
+	return frames_of(1, first, last);
+}
+
+static void fire_in(struct batch *b, uint64_t session, uint64_t frame, uint64_t before,
+		    uint64_t after, uint32_t keep)
+{
+	PUSH(&b->spikes, (struct spike_row){.session = session,
 					    .frame = frame,
 					    .first = frame - before,
 					    .last = frame + after,
 					    .keep = keep,
 					    .reason_json = must(strdup(REASON))});
+}
+
+static void fire(struct batch *b, uint64_t frame, uint64_t before, uint64_t after, uint32_t keep)
+{
+	fire_in(b, 1, frame, before, after, keep);
 }
 
 /* Stored first, then told, as the store does it. */
@@ -184,6 +195,33 @@ static void a_firing_in_the_window_makes_it_longer(void **state)
 	wait_for(t, &t->saved, 1);
 	expect_capture(t, t->capture, 90, 115, "\"more\":0");
 	assert_int_equal(t->open, 1);
+}
+
+/* Between the two a look at it sees the frames, but not yet what fired in them. */
+static void frames_that_are_stored_but_not_told_of_do_not_end_a_spike(void **state)
+{
+	struct told *t = *state;
+	struct batch *b = frames(1, 100);
+	struct capture c = {0};
+
+	fire(b, 100, 10, 5, 8);
+	commit(t, b);
+	b = frames_of(2, 1, 100);
+	fire_in(b, 2, 100, 10, 5, 8);
+	commit(t, b);
+	wait_for(t, &t->open, 2);
+	submit(t->w, frames(101, 110));
+	commit(t, frames_of(2, 101, 110));
+	wait_for(t, &t->saved, 1); /* the first spike has been looked at, just before */
+	assert_int_equal(captures_find(t->w->captures, t->capture, HISTORY_ANY_UID, &c), 0);
+	assert_int_equal(c.source_session, 2);
+	capture_deinit(&c);
+	b = must(batch_new());
+	fire(b, 104, 10, 5, 8);
+	add_frame(b, 1, 0, 111, FRAME_TICKS * 110, FRAME_TICKS * 111);
+	commit(t, b);
+	wait_for(t, &t->saved, 2);
+	expect_capture(t, t->capture, 90, 109, "\"more\":0");
 }
 
 static void a_firing_behind_the_window_is_another_spike(void **state)
@@ -475,6 +513,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_spike_waits_for_its_last_frame),
 		T(a_firing_in_the_window_makes_it_longer),
+		T(frames_that_are_stored_but_not_told_of_do_not_end_a_spike),
 		T(a_firing_behind_the_window_is_another_spike),
 		T(the_end_of_the_session_saves_it),
 		T(more_than_are_kept_go),
