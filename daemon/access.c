@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -261,17 +260,15 @@ static int token_write(const char *path, const char *token)
 
 int access_token_load(const char *state_dir, char ret_token[ACCESS_TOKEN_CHARS + 1])
 {
-	unsigned char random[ACCESS_TOKEN_CHARS / 2];
 	char path[4000];
-	size_t i;
+	int r;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/token", state_dir) < sizeof(path) &&
 	    token_read(path, ret_token) == 0)
 		return 0;
+	r = util_random_hex(ret_token, ACCESS_TOKEN_CHARS);
+	if (r == 0)
+		return token_write(path, ret_token);
 	memset(ret_token, 0, ACCESS_TOKEN_CHARS + 1); /* matches no header */
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -EIO;
-	for (i = 0; i < sizeof(random); i++)
-		snprintf(ret_token + 2 * i, 3, "%02x", random[i]);
-	return token_write(path, ret_token);
+	return r;
 }

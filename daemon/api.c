@@ -203,6 +203,13 @@ void api_fail_history(struct api_answer *a, int error, const char *what)
 		api_fail(a, &broken, "Reading the %s failed: %s", what, strerror(-error));
 }
 
+void api_fail_memory(struct api_answer *a, const char *what)
+{
+	static const struct api_problem memory = {503, "no-memory", "Out of memory", NULL, NULL};
+
+	api_fail(a, &memory, "%s", what);
+}
+
 void api_reader_release(struct api_reader *reader)
 {
 	if (reader->readers)

@@ -136,6 +136,8 @@ void api_fail_parameter(struct api_answer *a, const char *parameter, const char 
 void api_fail_route(struct api_answer *a, const struct route_request *route, int error);
 /* For a negative errno of history.h: what was looked for. */
 void api_fail_history(struct api_answer *a, int error, const char *what);
+/* 503; what: a sentence. */
+void api_fail_memory(struct api_answer *a, const char *what);
 
 /* A borrowed reader that goes back by itself: of the history, or of a capture. */
 struct api_reader {
@@ -165,9 +167,9 @@ bool api_open_session_text(const struct api *api, const struct api_request *q, c
 /* Pieces of JSON that more than one answer has. */
 void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
 		      const history_streams_vec *streams);
-/* The members that say which frames there are. */
 /* A member of the first and the last of some frames; first 0: null. */
 void api_json_range(struct json *j, const char *key, uint64_t first, uint64_t last);
+/* The members that say which frames there are. */
 void api_json_retained(struct json *j, const struct history_session *s);
 /* "stopped", "recording", "frozen" */
 const char *api_record_name(uint32_t state);

@@ -10,11 +10,9 @@ static void fail_parse(struct api_answer *a, int error, int line, int column)
 {
 	static const struct api_problem bad = {400, "bad-body", "The body is not what it should be",
 					       NULL, NULL};
-	static const struct api_problem memory = {503, "out-of-memory", "There is no memory left",
-						  NULL, NULL};
 
 	if (error == -ENOMEM)
-		api_fail(a, &memory, "The body could not be read");
+		api_fail_memory(a, "The body could not be read");
 	else if (error == -EINVAL)
 		api_fail(a, &bad, "The body is no JSON object");
 	else

@@ -43,25 +43,22 @@ static bool parse_lease(const struct body *body, struct api_answer *a, unsigned 
 	return true;
 }
 
-/* The session that the body names, as a path would. */
+/* The session that the body must name. */
 static bool find_session(const struct api *api, const struct api_request *q, struct api_answer *a,
 			 const struct body *body, uint64_t *ret_session)
 {
-	static const char *const allowed[] = {"\"current\"", "a session's number, from 1", NULL};
+	static const char *const allowed[] = {"current", "a session's number, from 1", NULL};
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
-	struct api_request named = *q;
 	struct control_view view;
-	char id[24];
+	char text[API_SESSION_TEXT];
 
-	snprintf(id, sizeof(id), "%lld", (long long)body_integer(body, "session"));
-	named.route.id =
-		body_kind(body, "session") == BODY_INTEGER ? id : body_text(body, "session");
-	if (!named.route.id) {
+	if (body_kind(body, "session") == BODY_ABSENT) {
 		api_fail_member(a, "session", allowed);
 		return false;
 	}
-	if (!api_open_session(api, &named, a, &reader, &s))
+	if (!api_body_session(body, a, text) ||
+	    !api_open_session_text(api, q, text, "session", a, &reader, &s))
 		return false;
 	*ret_session = s.row.id;
 	if (control_set_view(drain_controls(api->context->drain), s.row.id, &view) == 0)

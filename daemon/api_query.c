@@ -13,8 +13,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct api_problem no_memory = {503, "no-memory", "Out of memory", NULL, NULL};
-
 /* What is asked, and what of that is to be freed. */
 struct asked {
 	struct query query;
@@ -30,7 +28,7 @@ static void asked_deinit(struct asked *x)
 
 static bool fail_memory(struct api_answer *a)
 {
-	api_fail(a, &no_memory, "The request does not fit into memory");
+	api_fail_memory(a, "The request does not fit into memory");
 	return false;
 }
 

@@ -15,13 +15,11 @@ static void answer_list(struct api_answer *a, const struct trigger_list *list)
 
 static void fail_list(struct api_answer *a, int error, const struct trigger_problem *p)
 {
-	static const struct api_problem memory = {503, "out-of-memory", "There is no memory left",
-						  NULL, NULL};
 	const struct api_problem bad = {400, "bad-trigger", "A trigger is not what it should be",
 					p->where[0] ? p->where : "body", p->allowed};
 
 	if (error == -ENOMEM)
-		api_fail(a, &memory, "The triggers are as they were");
+		api_fail_memory(a, "The triggers are as they were");
 	else
 		api_fail(a, &bad, "%s%s%s", p->where[0] ? p->where : "The body", " ", p->why);
 }

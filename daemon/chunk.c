@@ -21,29 +21,11 @@
 
 enum pack_method { PACK_STORED = 0, PACK_LZ4 = 1 };
 
-/* Reads a varint of at most 64 bits; false when it does not end in time. */
-static bool get_varint(const uint8_t **p, const uint8_t *end, uint64_t *ret)
-{
-	uint64_t v = 0;
-	unsigned shift;
-
-	for (shift = 0; shift < 64 && *p < end; shift += 7) {
-		uint8_t byte = *(*p)++;
-
-		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*ret = v;
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool get_u32(const uint8_t **p, const uint8_t *end, uint32_t *ret)
 {
 	uint64_t v;
 
-	if (!get_varint(p, end, &v) || v > UINT32_MAX)
+	if (!chunk_get_varint(p, end, &v) || v > UINT32_MAX)
 		return false;
 	*ret = (uint32_t)v;
 	return true;
@@ -53,7 +35,7 @@ static bool get_open(const uint8_t **p, const uint8_t *end, int64_t base, struct
 {
 	uint64_t ago;
 
-	if (!get_u32(p, end, &ret->marker) || !get_varint(p, end, &ago))
+	if (!get_u32(p, end, &ret->marker) || !chunk_get_varint(p, end, &ago))
 		return false;
 	ret->begin = (int64_t)((uint64_t)base - (uint64_t)chunk_unzigzag(ago));
 	return true;
@@ -83,8 +65,8 @@ int chunk_reader_init(struct chunk_reader *r, const void *raw, size_t bytes, int
 	if (bytes < 1 || *p++ != CHUNK_VERSION)
 		return -EBADMSG;
 	if (!get_u32(&p, end, &r->events_left) || !get_u32(&p, end, &r->depth_in) ||
-	    r->depth_in > CHUNK_DEPTH_MAX || !get_varint(&p, end, &times) ||
-	    !get_varint(&p, end, &codes) || !get_varint(&p, end, &payload))
+	    r->depth_in > CHUNK_DEPTH_MAX || !chunk_get_varint(&p, end, &times) ||
+	    !chunk_get_varint(&p, end, &codes) || !chunk_get_varint(&p, end, &payload))
 		return -EBADMSG;
 	for (i = 0; i < r->depth_in; i++)
 		if (!get_open(&p, end, t0, &r->carried[i]))
@@ -124,7 +106,7 @@ static bool get_value(struct chunk_reader *r, struct chunk_event *e)
 	uint64_t v;
 
 	if (e->type != 1) {
-		if (!get_varint(&r->payload, r->payload_end, &v))
+		if (!chunk_get_varint(&r->payload, r->payload_end, &v))
 			return false;
 		e->value.i = chunk_unzigzag(v);
 		return true;
@@ -150,7 +132,7 @@ static bool get_text(struct chunk_reader *r, struct chunk_event *e)
 {
 	uint64_t count;
 
-	return get_varint(&r->payload, r->payload_end, &count) && get_bytes(r, e, count);
+	return chunk_get_varint(&r->payload, r->payload_end, &count) && get_bytes(r, e, count);
 }
 
 static bool get_counter(struct chunk_reader *r, struct chunk_event *e)
@@ -171,8 +153,8 @@ static bool get_mark(struct chunk_reader *r, struct chunk_event *e)
 
 	if (!get_u32(&r->payload, r->payload_end, &e->stream) ||
 	    !get_u32(&r->payload, r->payload_end, &e->origin) ||
-	    !get_varint(&r->payload, r->payload_end, &e->sequence) ||
-	    !get_varint(&r->payload, r->payload_end, &engine))
+	    !chunk_get_varint(&r->payload, r->payload_end, &e->sequence) ||
+	    !chunk_get_varint(&r->payload, r->payload_end, &engine))
 		return false;
 	e->value.i = (int64_t)(engine - 1);
 	return true;
@@ -183,7 +165,7 @@ static bool get_other(struct chunk_reader *r, struct chunk_event *e)
 	uint64_t words;
 
 	return get_u32(&r->payload, r->payload_end, &e->type) &&
-	       get_varint(&r->payload, r->payload_end, &words) && words < UINT32_MAX &&
+	       chunk_get_varint(&r->payload, r->payload_end, &words) && words < UINT32_MAX &&
 	       get_bytes(r, e, words * 8);
 }
 
@@ -209,7 +191,7 @@ static bool get_arguments(struct chunk_reader *r, struct chunk_event *e)
 	case CHUNK_MARK:
 		return get_mark(r, e);
 	case CHUNK_TRUNCATE:
-		return get_varint(p, end, &e->value.u);
+		return chunk_get_varint(p, end, &e->value.u);
 	case CHUNK_FIBER_ENTER:
 		return get_u32(p, end, &e->track);
 	case CHUNK_OTHER:
@@ -297,7 +279,7 @@ int chunk_unpack(const void *packed, size_t bytes, uint8_t **ret_raw, size_t *re
 	if (bytes < 1)
 		return -EBADMSG;
 	method = *p++;
-	if (!get_varint(&p, end, &raw_bytes) || raw_bytes > RAW_BYTES_MAX || end - p < 8)
+	if (!chunk_get_varint(&p, end, &raw_bytes) || raw_bytes > RAW_BYTES_MAX || end - p < 8)
 		return -EBADMSG;
 	memcpy(&sum, p, 8);
 	p += 8;

@@ -17,6 +17,24 @@
 #define CHUNK_TIME_BYTES_MAX 8
 #define CHUNK_CODE_BYTES_MAX 5
 
+/* Reads a varint of at most 64 bits; false when it does not end in time. */
+static inline bool chunk_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+{
+	uint64_t v = 0;
+	unsigned shift;
+
+	for (shift = 0; shift < 64 && *p < end; shift += 7) {
+		uint8_t byte = *(*p)++;
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*ret = v;
+			return true;
+		}
+	}
+	return false;
+}
+
 static inline uint8_t *chunk_put_varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {

@@ -10,6 +10,7 @@
 #include "compare.h"
 
 #include "frame_parts.h"
+#include "shm/layout.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,14 +75,9 @@ int compare_add_run(struct compare *compare, unsigned side)
 	return (int)compare->sides[side].count - 1;
 }
 
-/* FNV-1a. */
 static uint64_t hash_of(const char *name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return hash;
+	return fprof_name_hash(name, strlen(name));
 }
 
 /* The path's index, made where it is new; NOWHERE: there are too many, or no memory. */

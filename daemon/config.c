@@ -13,6 +13,7 @@
 #include "config_file.h"
 
 #include "log.h"
+#include "shm/layout.h"
 #include "util.h"
 
 #include <errno.h>
@@ -274,15 +275,6 @@ static bool on_tmpfs(const char *path)
 	return fs.f_type == TMPFS_MAGIC;
 }
 
-static uint64_t hash_path(const char *path)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *path; path++)
-		hash = (hash ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static int choose_history_dir(struct config *config)
 {
 	char tail[64];
@@ -298,7 +290,8 @@ static int choose_history_dir(struct config *config)
 					   "history is written to a disk");
 	}
 	snprintf(tail, sizeof(tail), "%u/%016llx", geteuid(),
-		 (unsigned long long)hash_path(config->runtime_dir));
+		 (unsigned long long)fprof_name_hash(config->runtime_dir,
+						     strlen(config->runtime_dir)));
 	r = format_path(&config->history_dir, "/dev/shm/fprofd-", tail);
 	return r < 0 ? r
 		     : format_path(&config->history_why, config->runtime_dir,

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/random.h>
 
 struct held {
 	struct consumer consumer;
@@ -74,22 +73,6 @@ static bool has_place(const struct consumers *c, uint32_t uid)
 	return tokens < CONSUMERS_MAX && (uid == HISTORY_ANY_UID || theirs < CONSUMERS_UID);
 }
 
-static int make_token(char *token)
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char bytes[CONSUMER_TOKEN_CHARS / 2];
-	size_t i;
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return -EIO;
-	for (i = 0; i < sizeof(bytes); i++) {
-		token[2 * i] = digits[bytes[i] >> 4];
-		token[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	token[CONSUMER_TOKEN_CHARS] = '\0';
-	return 0;
-}
-
 static uint64_t lease_end(uint64_t now_ns, unsigned lease_s)
 {
 	return now_ns + (uint64_t)lease_s * 1000000000u;
@@ -103,7 +86,7 @@ int consumers_take(struct consumers *consumers, uint64_t session, uint32_t uid, 
 			     .uid = uid,
 			     .until_ns = lease_end(now_ns, lease_s)},
 	};
-	int r = make_token(held.consumer.token);
+	int r = util_random_hex(held.consumer.token, CONSUMER_TOKEN_CHARS);
 
 	if (r < 0)
 		return r;

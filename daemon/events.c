@@ -61,7 +61,6 @@ static bool parse_stream(const struct api *api, const struct api_request *q,
 	const char *session = route_value(&q->route, "session");
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
-	struct api_request named = *q;
 
 	filter->uid = q->uid;
 	if (h->last_event && *h->last_event) {
@@ -74,8 +73,7 @@ static bool parse_stream(const struct api *api, const struct api_request *q,
 	}
 	if (!session)
 		return true;
-	named.route.id = session;
-	if (!api_open_session(api, &named, a, &reader, &s))
+	if (!api_open_session_text(api, q, session, "session", a, &reader, &s))
 		return false;
 	filter->session = s.row.id;
 	return true;

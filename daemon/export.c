@@ -106,11 +106,7 @@ char *export_quoted(const char *text)
 	struct json j = {0};
 
 	json_string(&j, text);
-	json_bytes(&j, "", 1);
-	if (!j.failed)
-		return j.at;
-	json_free(&j);
-	return NULL;
+	return json_text(&j);
 }
 
 void export_string(struct export_out *o, const char *text)

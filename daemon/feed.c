@@ -156,6 +156,31 @@ void feed_wake(struct feed *feed)
 	pthread_mutex_unlock(&feed->lock);
 }
 
+static void publish(struct feed *feed, struct stream_event *event, const struct json *text)
+{
+	event->text = text->at;
+	event->bytes = text->count;
+	if (!text->failed)
+		stream_publish(feed->api->hub, event);
+}
+
+/* An event of a session without a number of its own: its data is written between the two. */
+static void tell_begin(struct json *text, const char *name)
+{
+	stream_format_begin(text, name);
+	stream_format_data(text);
+}
+
+static void tell_end(struct feed *feed, enum stream_kind kind, uint64_t session, uint32_t uid,
+		     struct json *text)
+{
+	struct stream_event event = {.kind = kind, .session = session, .uid = uid};
+
+	stream_format_end(text);
+	publish(feed, &event, text);
+	json_free(text);
+}
+
 static void format_frame(struct json *out, const char *name, uint64_t session,
 			 const struct history_frames *frames, size_t i, bool with_id)
 {
@@ -199,10 +224,7 @@ static int tell_frames(struct feed *feed, struct history *h, const struct news *
 		text.count = 0;
 		format_frame(&text, kind == STREAM_GPU ? "gpu" : "frame", n->session, &frames, i,
 			     kind == STREAM_FRAME);
-		event.text = text.at;
-		event.bytes = text.count;
-		if (!text.failed)
-			stream_publish(feed->api->hub, &event);
+		publish(feed, &event, &text);
 	}
 	json_free(&text);
 	return 0;
@@ -210,22 +232,14 @@ static int tell_frames(struct feed *feed, struct history *h, const struct news *
 
 static void tell_session(struct feed *feed, struct history *h, const struct history_session *s)
 {
-	struct stream_event event = {
-		.kind = STREAM_SESSION, .session = s->row.id, .uid = s->row.uid};
 	history_streams_vec streams = {0};
 	struct json text = {0};
 	size_t i;
 
 	history_streams(h, s->row.id, &streams);
-	stream_format_begin(&text, "session");
-	stream_format_data(&text);
+	tell_begin(&text, "session");
 	api_json_session(&text, feed->api, s, &streams);
-	stream_format_end(&text);
-	event.text = text.at;
-	event.bytes = text.count;
-	if (!text.failed)
-		stream_publish(feed->api->hub, &event);
-	json_free(&text);
+	tell_end(feed, STREAM_SESSION, s->row.id, s->row.uid, &text);
 	for (i = 0; i < streams.count; i++)
 		free(streams.at[i].name);
 	VEC_FREE(&streams);
@@ -233,55 +247,33 @@ static void tell_session(struct feed *feed, struct history *h, const struct hist
 
 static void tell_record(struct feed *feed, const struct history_session *s)
 {
-	struct stream_event event = {.kind = STREAM_STATE, .session = s->row.id, .uid = s->row.uid};
 	struct json text = {0};
 
-	stream_format_begin(&text, "state");
-	stream_format_data(&text);
+	tell_begin(&text, "state");
 	api_json_recording(&text, feed->api, s);
-	stream_format_end(&text);
-	event.text = text.at;
-	event.bytes = text.count;
-	if (!text.failed)
-		stream_publish(feed->api->hub, &event);
-	json_free(&text);
+	tell_end(feed, STREAM_STATE, s->row.id, s->row.uid, &text);
 }
 
 static void tell_loss(struct feed *feed, const struct news *n, uint32_t uid)
 {
-	struct stream_event event = {.kind = STREAM_LOSS, .session = n->session, .uid = uid};
 	struct json text = {0};
 
-	stream_format_begin(&text, "loss");
-	stream_format_data(&text);
+	tell_begin(&text, "loss");
 	json_object_begin(&text);
 	json_member_uint(&text, "session", n->session);
 	json_member_uint(&text, "lost_events", n->lost_total);
 	json_member_uint(&text, "new", n->lost);
 	json_object_end(&text);
-	stream_format_end(&text);
-	event.text = text.at;
-	event.bytes = text.count;
-	if (!text.failed)
-		stream_publish(feed->api->hub, &event);
-	json_free(&text);
+	tell_end(feed, STREAM_LOSS, n->session, uid, &text);
 }
 
 void feed_spike(struct feed *feed, const struct spike *spike)
 {
-	struct stream_event event = {
-		.kind = STREAM_SPIKE, .session = spike->session, .uid = spike->uid};
 	struct json text = {0};
 
-	stream_format_begin(&text, "spike");
-	stream_format_data(&text);
+	tell_begin(&text, "spike");
 	api_json_spike(&text, spike);
-	stream_format_end(&text);
-	event.text = text.at;
-	event.bytes = text.count;
-	if (!text.failed)
-		stream_publish(feed->api->hub, &event);
-	json_free(&text);
+	tell_end(feed, STREAM_SPIKE, spike->session, spike->uid, &text);
 }
 
 /* Tells all of n and takes from it what was told. 0 or -errno: the rest is still to be told. */

@@ -110,10 +110,8 @@ static bool check_caller(const struct http *http, const struct connection *peer,
 	return false;
 }
 
-static bool check_route(const struct http *http, const struct request_headers *h,
-			struct exchange *q, struct api_answer *a)
+static bool check_route(const struct request_headers *h, struct exchange *q, struct api_answer *a)
 {
-	(void)http;
 	if (q->error < 0)
 		api_fail_route(a, &q->api.route, q->error);
 	else
@@ -126,7 +124,7 @@ static bool check(const struct http *http, const struct connection *peer,
 		  const struct request_headers *h, struct exchange *q)
 {
 	return check_names(http, peer, h, &q->answer) &&
-	       check_caller(http, peer, h, q, &q->answer) && check_route(http, h, q, &q->answer);
+	       check_caller(http, peer, h, q, &q->answer) && check_route(h, q, &q->answer);
 }
 
 static enum MHD_Result answer(struct http *http, struct MHD_Connection *c, const char *method,

@@ -48,6 +48,20 @@ void json_reserve(struct json *j, size_t bytes)
 	reserve(j, bytes);
 }
 
+char *json_text(struct json *j)
+{
+	char *text;
+
+	json_bytes(j, "", 1);
+	if (j->failed) {
+		json_free(j);
+		return NULL;
+	}
+	text = j->at;
+	*j = (struct json){0};
+	return text;
+}
+
 void json_bytes(struct json *j, const void *bytes, size_t count)
 {
 	char *p = count ? reserve(j, count) : NULL;

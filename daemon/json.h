@@ -48,6 +48,9 @@ void json_member_uint(struct json *j, const char *key, uint64_t v);
 void json_member_double(struct json *j, const char *key, double v);
 void json_member_bool(struct json *j, const char *key, bool v);
 
+/* What was written, as a C string of its own; j is empty again. NULL: no memory. */
+char *json_text(struct json *j);
+
 /* Bytes that are not JSON, for what is built in the same buffer (events, metrics). */
 void json_bytes(struct json *j, const void *bytes, size_t count);
 void json_printf(struct json *j, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -43,20 +43,15 @@ static int read_markers(struct known_paths *known)
 {
 	int64_t id = (int64_t)known->session;
 	sqlite3_stmt *stmt = history_ask(known->h, HISTORY_MARKERS, &id, 1);
+	struct marker_row marker;
 	int r;
 
-	while ((r = sql_step(stmt)) == 1) {
-		struct sql_row row = sql_row(stmt);
-		struct marker_row marker;
-
-		rows_marker(&row, &marker);
-		r = row.error;
-		if (r == 0)
-			r = VEC_PUSH(&known->markers, marker);
-		if (r == 0)
-			r = add_category(known, marker.category);
-		else
+	while ((r = rows_marker_next(stmt, &marker)) == 1) {
+		r = VEC_PUSH(&known->markers, marker);
+		if (r < 0)
 			marker_row_deinit(&marker);
+		else
+			r = add_category(known, marker.category);
 		if (r < 0)
 			break;
 	}

@@ -266,17 +266,9 @@ struct blob_reader {
 static uint64_t read_varint(struct blob_reader *b)
 {
 	uint64_t v = 0;
-	unsigned shift;
 
-	for (shift = 0; shift < 64 && b->p < b->end; shift += 7) {
-		uint8_t byte = *b->p++;
-
-		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return v;
-	}
-	b->bad = true;
-	return 0;
+	b->bad = !chunk_get_varint(&b->p, b->end, &v) || b->bad;
+	return b->bad ? 0 : v;
 }
 
 /* Open zones into a part; with part NULL they are skipped. */

@@ -24,20 +24,6 @@
 #define ARGV_BYTES_MAX 16384
 #define ARGV_MAX       256
 
-/* Field n (1: pid, 2: name) of a stat line, from the third on: the name may hold anything. */
-static const char *stat_field(const char *text, unsigned n)
-{
-	const char *p = strrchr(text, ')');
-	unsigned i;
-
-	for (i = 2; p && i < n; i++) {
-		p = strchr(p, ' ');
-		if (p)
-			p++;
-	}
-	return p;
-}
-
 int process_stat(int32_t pid, struct process_stat *ret_stat)
 {
 	const char *state, *start, *exit_code;
@@ -46,9 +32,9 @@ int process_stat(int32_t pid, struct process_stat *ret_stat)
 
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
-	state = stat_field(text, 3);
-	start = stat_field(text, 22);
-	exit_code = stat_field(text, 52);
+	state = procfs_stat_field(text, 3);
+	start = procfs_stat_field(text, 22);
+	exit_code = procfs_stat_field(text, 52);
 	if (!state || !start)
 		return -EIO;
 	ret_stat->state = *state;
@@ -231,7 +217,7 @@ int process_facts_read(int32_t pid, struct process_facts *ret_facts)
 {
 	struct process_facts facts = {0};
 	struct json j = {0}, missing = {0};
-	bool failed;
+	_cleanup_free_ char *unknown = NULL;
 
 	json_object_begin(&missing);
 	json_object_begin(&j);
@@ -241,15 +227,12 @@ int process_facts_read(int32_t pid, struct process_facts *ret_facts)
 	put_status(pid, &facts, &j, &missing);
 	put_machine(&j);
 	json_object_end(&missing);
-	json_bytes(&missing, "", 1);
+	unknown = json_text(&missing);
 	json_key(&j, "unknown");
-	json_raw(&j, missing.at);
+	json_raw(&j, unknown);
 	json_object_end(&j);
-	json_bytes(&j, "", 1);
-	failed = j.failed || missing.failed || !facts.name;
-	json_free(&missing);
-	facts.json = j.at;
-	if (failed) {
+	facts.json = json_text(&j);
+	if (!unknown || !facts.json || !facts.name) {
 		process_facts_deinit(&facts);
 		return -ENOMEM;
 	}

@@ -82,3 +82,16 @@ int procfs_field(const char *text, const char *key, char *buf, size_t size)
 	}
 	return -ENOENT;
 }
+
+const char *procfs_stat_field(const char *text, unsigned n)
+{
+	const char *p = strrchr(text, ')');
+	unsigned i;
+
+	for (i = 2; p && i < n; i++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	return p;
+}

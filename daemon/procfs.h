@@ -15,5 +15,8 @@ long procfs_link(char *buf, size_t size, const char *format, ...)
 /* The value of a "Key: value" line in text, without blanks around it, copied into buf. 0 or
  * -ENOENT. */
 int procfs_field(const char *text, const char *key, char *buf, size_t size);
+/* Field n of the text of a stat file (1: pid, 2: name), from the third on: the name may hold
+ * anything. NULL: there are fewer. */
+const char *procfs_stat_field(const char *text, unsigned n);
 
 #endif

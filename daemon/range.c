@@ -173,17 +173,14 @@ static int read_markers(struct history *h, struct range *range)
 {
 	int64_t id = (int64_t)range->session;
 	sqlite3_stmt *stmt = history_ask(h, HISTORY_MARKERS, &id, 1);
+	struct marker_row marker;
 	int r;
 
-	while ((r = sql_step(stmt)) == 1) {
-		struct sql_row row = sql_row(stmt);
-		struct marker_row marker;
+	while ((r = rows_marker_next(stmt, &marker)) == 1) {
+		bool known = marker.marker <= MARKER_ID_MAX;
 
-		rows_marker(&row, &marker);
-		r = row.error;
-		if (r == 0 && marker.marker <= MARKER_ID_MAX)
-			r = reserve_marker(range, marker.marker);
-		if (r < 0 || marker.marker > MARKER_ID_MAX)
+		r = known ? reserve_marker(range, marker.marker) : 0;
+		if (r < 0 || !known)
 			marker_row_deinit(&marker);
 		else
 			range->markers.at[marker.marker] = marker;

@@ -205,13 +205,12 @@ static struct MHD_Response *make_response(struct api_answer *a, bool gzip)
 enum MHD_Result respond(struct MHD_Connection *c, const struct request_headers *h,
 			struct api_answer *a)
 {
-	static const struct api_problem no_memory = {503, "no-memory", "Out of memory", NULL, NULL};
 	struct MHD_Response *r;
 	enum MHD_Result result;
 	char etag[40] = "";
 
 	if (a->body.failed)
-		api_fail(a, &no_memory, "The answer does not fit into memory");
+		api_fail_memory(a, "The answer does not fit into memory");
 	if (a->keeps && a->asset)
 		snprintf(etag, sizeof(etag), "%s", a->asset->etag);
 	else if (a->keeps)

@@ -84,6 +84,24 @@ void rows_marker(struct sql_row *r, struct marker_row *ret)
 	ret->file = row_text(r);
 }
 
+int rows_marker_next(sqlite3_stmt *stmt, struct marker_row *ret_marker)
+{
+	struct marker_row marker;
+	struct sql_row row;
+	int r = sql_step(stmt);
+
+	if (r != 1)
+		return r;
+	row = sql_row(stmt);
+	rows_marker(&row, &marker);
+	if (row.error < 0) {
+		marker_row_deinit(&marker);
+		return row.error;
+	}
+	*ret_marker = marker;
+	return 1;
+}
+
 void rows_track(struct sql_row *r, struct track_row *ret)
 {
 	ret->session = row_uint(r);

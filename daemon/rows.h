@@ -32,6 +32,8 @@ void rows_update(struct sql_row *r, struct session_update_row *ret);
 #define ROWS_MARKER \
 	"session, marker, kind, level, unit, dynamic, line, colour, name, category, file"
 void rows_marker(struct sql_row *r, struct marker_row *ret);
+/* Steps to the next one: 1: *ret_marker, the caller's to deinit; 0: the end; -errno. */
+int rows_marker_next(sqlite3_stmt *stmt, struct marker_row *ret_marker);
 
 #define ROWS_TRACK \
 	"session, track, kind, tid, name, begin_ticks, end_ticks, ns_per_tick, valid_bits"

@@ -90,10 +90,10 @@ static int64_t session_ns(const struct sampled_session *s)
 	return MAX(ns, INT64_C(0));
 }
 
-static int sample(struct sampler *sampler, struct sampled_session *s)
+static int sample(struct sampler *sampler, struct sampled_session *s, uint64_t cpu_mhz)
 {
 	struct round round = {s, batch_new(), session_ns(s)};
-	int r = round.batch ? usage_read(&s->usage, note, &round) : -ENOMEM;
+	int r = round.batch ? usage_read(&s->usage, cpu_mhz, note, &round) : -ENOMEM;
 
 	if (round.batch && round.batch->samples.count > 0 && r != -ESRCH)
 		store_submit(sampler->store, round.batch);
@@ -122,12 +122,15 @@ static struct sampled_session *session_at(struct sampler *sampler, size_t i)
 static void run_round(struct sampler *sampler)
 {
 	struct sampled_session *s;
+	uint64_t cpu_mhz = 0;
 	size_t i;
 	int r;
 
 	for (i = 0; !sampler->stop && (s = session_at(sampler, i)); i++) {
 		pthread_mutex_unlock(&sampler->lock);
-		r = sample(sampler, s);
+		if (i == 0)
+			cpu_mhz = usage_frequency("/sys");
+		r = sample(sampler, s, cpu_mhz);
 		pthread_mutex_lock(&sampler->lock);
 		sampler->health.rounds++;
 		sampler->health.refused += r < 0 && r != -ESRCH;

@@ -174,21 +174,7 @@ void sched_log_take(struct sched_log *log, struct sched_chunk *ret_chunk)
 
 static int get(struct sched_reader *r, uint64_t *ret)
 {
-	uint64_t v = 0;
-	unsigned shift;
-	uint8_t byte;
-
-	for (shift = 0; shift < 64; shift += 7) {
-		if (r->at == r->end)
-			return -EBADMSG;
-		byte = *r->at++;
-		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			*ret = v;
-			return 0;
-		}
-	}
-	return -EBADMSG;
+	return chunk_get_varint(&r->at, r->end, ret) ? 0 : -EBADMSG;
 }
 
 static int get_byte(struct sched_reader *r, uint8_t *ret)

@@ -6,6 +6,7 @@
  */
 #include "sched_process.h"
 
+#include "process.h"
 #include "procfs.h"
 #include "util.h"
 
@@ -35,13 +36,9 @@ void sched_process_deinit(struct sched_process *process)
 /* The number that the game itself has for a thread. */
 static int32_t game_tid(int32_t pid, uint32_t tid)
 {
-	char text[4096], value[64], *last;
+	struct process_thread thread;
 
-	if (procfs_read(text, sizeof(text), "/proc/%d/task/%u/status", pid, tid) < 0 ||
-	    procfs_field(text, "NSpid", value, sizeof(value)) < 0)
-		return (int32_t)tid;
-	last = strrchr(value, '\t');
-	return atoi(last ? last + 1 : value);
+	return process_thread(pid, (int32_t)tid, &thread) == 0 ? thread.ns_tid : (int32_t)tid;
 }
 
 static struct sched_thread *thread_with(const struct sched_process *p, uint32_t tid)

@@ -46,36 +46,43 @@ enum member {
 	(COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES) | \
 	 BIT(MEMBER_FLOOR_MS))
 
+static const char *const on_names[TRIGGER_KINDS + 1] = {
+	[TRIGGER_FRAME] = "frame",
+	[TRIGGER_CPU] = "cpu",
+	[TRIGGER_GPU] = "gpu",
+	[TRIGGER_WAIT] = "wait",
+	[TRIGGER_ZONE] = "zone",
+	[TRIGGER_COUNTER] = "counter",
+	[TRIGGER_MESSAGE] = "message",
+	[TRIGGER_APPEARANCE] = "first_appearance",
+	[TRIGGER_NUMBER] = "frame_number",
+	[TRIGGER_LOSS] = "lost_data",
+	[TRIGGER_EXIT] = "exit_without_goodbye",
+};
+
 /* What each kind may have, must have, and of which it needs one. */
 static const struct kind {
-	const char *name;
 	unsigned members, needs, one_of;
 	uint32_t warm_up;
 } kinds[TRIGGER_KINDS] = {
-	[TRIGGER_FRAME] = {"frame", TIMED, 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES),
-			   TRIGGER_WARM_UP},
-	[TRIGGER_CPU] = {"cpu", TIMED, 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES),
-			 TRIGGER_WARM_UP},
-	[TRIGGER_GPU] = {"gpu", TIMED, 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES),
-			 TRIGGER_WARM_UP},
-	[TRIGGER_WAIT] = {"wait", TIMED | BIT(MEMBER_OF), 0,
+	[TRIGGER_FRAME] = {TIMED, 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES), TRIGGER_WARM_UP},
+	[TRIGGER_CPU] = {TIMED, 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES), TRIGGER_WARM_UP},
+	[TRIGGER_GPU] = {TIMED, 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES), TRIGGER_WARM_UP},
+	[TRIGGER_WAIT] = {TIMED | BIT(MEMBER_OF), 0, BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES),
+			  TRIGGER_WARM_UP},
+	[TRIGGER_ZONE] = {TIMED | BIT(MEMBER_OF) | BIT(MEMBER_NAME), BIT(MEMBER_NAME),
 			  BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES), TRIGGER_WARM_UP},
-	[TRIGGER_ZONE] = {"zone", TIMED | BIT(MEMBER_OF) | BIT(MEMBER_NAME), BIT(MEMBER_NAME),
-			  BIT(MEMBER_ABOVE_MS) | BIT(MEMBER_TIMES), TRIGGER_WARM_UP},
-	[TRIGGER_COUNTER] = {"counter",
-			     COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_NAME) | BIT(MEMBER_ABOVE) |
+	[TRIGGER_COUNTER] = {COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_NAME) | BIT(MEMBER_ABOVE) |
 				     BIT(MEMBER_TIMES) | BIT(MEMBER_FLOOR),
 			     BIT(MEMBER_NAME), BIT(MEMBER_ABOVE) | BIT(MEMBER_TIMES),
 			     TRIGGER_WARM_UP},
-	[TRIGGER_MESSAGE] = {"message",
-			     COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_NAME) | BIT(MEMBER_CONTAINS),
+	[TRIGGER_MESSAGE] = {COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_NAME) | BIT(MEMBER_CONTAINS),
 			     0, 0, 0},
-	[TRIGGER_APPEARANCE] = {"first_appearance", COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_NAME),
-				0, 0, TRIGGER_WARM_UP},
-	[TRIGGER_NUMBER] = {"frame_number", COMMON | BIT(MEMBER_NUMBER), BIT(MEMBER_NUMBER), 0, 0},
-	[TRIGGER_LOSS] = {"lost_data", COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_ABOVE), 0, 0, 0},
-	[TRIGGER_EXIT] = {"exit_without_goodbye",
-			  COMMON &
+	[TRIGGER_APPEARANCE] = {COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_NAME), 0, 0,
+				TRIGGER_WARM_UP},
+	[TRIGGER_NUMBER] = {COMMON | BIT(MEMBER_NUMBER), BIT(MEMBER_NUMBER), 0, 0},
+	[TRIGGER_LOSS] = {COMMON | BIT(MEMBER_WARM_UP) | BIT(MEMBER_ABOVE), 0, 0, 0},
+	[TRIGGER_EXIT] = {COMMON &
 				  ~(BIT(MEMBER_AFTER) | BIT(MEMBER_FREEZE) | BIT(MEMBER_COOL_DOWN)),
 			  0, 0, 0},
 };
@@ -106,18 +113,6 @@ static const struct {
 	[MEMBER_FREEZE] = {"freeze", FORM_BOOL, 0, 0},
 };
 
-static const char *const on_names[] = {"frame",
-				       "cpu",
-				       "gpu",
-				       "wait",
-				       "zone",
-				       "counter",
-				       "message",
-				       "first_appearance",
-				       "frame_number",
-				       "lost_data",
-				       "exit_without_goodbye",
-				       NULL};
 const char *const trigger_of_names[] = {"total", "self",    "call", "all",
 					"gpu",	 "present", "cap",  NULL};
 static const char *const zone_of[] = {"total", "self", "call", NULL};
@@ -153,7 +148,7 @@ static size_t find_name(const char *const *names, const char *name)
 
 const char *trigger_on_name(enum trigger_on on)
 {
-	return kinds[on].name;
+	return on_names[on];
 }
 
 bool trigger_is_time(const struct trigger *trigger)
@@ -320,11 +315,12 @@ static int check_needs(const struct trigger *t, unsigned given, size_t entry,
 
 	if ((given & kind->needs) != kind->needs) {
 		list_members(kind->needs & ~given, names, sizeof(names));
-		return problem(p, entry, names, NULL, "is missing: '%s' needs it", kind->name);
+		return problem(p, entry, names, NULL, "is missing: '%s' needs it", on_names[t->on]);
 	}
 	if (kind->one_of && !(given & kind->one_of)) {
 		list_members(kind->one_of, names, sizeof(names));
-		return problem(p, entry, NULL, NULL, "'%s' needs one of %s", kind->name, names);
+		return problem(p, entry, NULL, NULL, "'%s' needs one of %s", on_names[t->on],
+			       names);
 	}
 	if (given & (BIT(MEMBER_FLOOR) | BIT(MEMBER_FLOOR_MS)) && !(given & BIT(MEMBER_TIMES)))
 		return problem(p, entry, "times_median", NULL, "is missing: a floor is its");
@@ -360,7 +356,7 @@ static int make_label(struct trigger *t)
 			 n ? " or" : "", t->times);
 	if (t->on == TRIGGER_NUMBER)
 		snprintf(bound, sizeof(bound), " %llu", (unsigned long long)t->number);
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", kinds[t->on].name, of[t->of],
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", on_names[t->on], of[t->of],
 		 t->name ? " " : "", t->name ? t->name : "", t->contains ? " with " : "",
 		 t->contains ? t->contains : "", bound);
 	cut_label(text);
@@ -389,7 +385,7 @@ static int parse_trigger(struct trigger *t, size_t entry, json_t *object, uint32
 		if (m == MEMBERS || !(kinds[t->on].members & BIT(m))) {
 			list_members(kinds[t->on].members, names, sizeof(names));
 			return problem(p, entry, key, NULL, "is no member of '%s', which has %s",
-				       kinds[t->on].name, names);
+				       on_names[t->on], names);
 		}
 		given |= BIT(m);
 		r = take_member(t, (enum member)m, entry, value, p);

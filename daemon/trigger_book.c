@@ -130,16 +130,14 @@ struct trigger_list *trigger_book_get(struct trigger_book *book, uint64_t sessio
 
 static int note_list(struct trigger_book *book, uint64_t session, const struct trigger_list *list)
 {
+	_cleanup_free_ char *text = NULL;
 	struct json j = {0};
 	char key[48];
-	int r;
 
 	note_key(session, key, sizeof(key));
 	trigger_list_json(list, &j);
-	json_bytes(&j, "", 1);
-	r = j.failed ? -ENOMEM : store_note_put(book->store, key, j.at);
-	json_free(&j);
-	return r;
+	text = json_text(&j);
+	return text ? store_note_put(book->store, key, text) : -ENOMEM;
 }
 
 int trigger_book_set(struct trigger_book *book, uint64_t session, struct trigger_list *list)

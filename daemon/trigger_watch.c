@@ -208,12 +208,7 @@ static char *reason(const struct trigger_watch *w, const struct firing *f)
 	if (w->at[f->trigger].suppressed > 0)
 		json_member_uint(&j, "suppressed_before", w->at[f->trigger].suppressed);
 	json_object_end(&j);
-	json_bytes(&j, "", 1);
-	if (j.failed) {
-		json_free(&j);
-		return NULL;
-	}
-	return j.at;
+	return json_text(&j);
 }
 
 static int put_row(struct live *s, const struct firing *f)
@@ -569,12 +564,11 @@ static int tell_suppressed(struct live *s, size_t i)
 	struct json j = {0};
 
 	trigger_json(&w->list->at[i], &j);
-	json_bytes(&j, "", 1);
-	if (j.failed || VEC_RESERVE(&s->batch->suppressed, 1) < 0) {
-		json_free(&j);
+	row.trigger_json = json_text(&j);
+	if (!row.trigger_json || VEC_RESERVE(&s->batch->suppressed, 1) < 0) {
+		free(row.trigger_json);
 		return -ENOMEM;
 	}
-	row.trigger_json = j.at;
 	s->batch->suppressed.at[s->batch->suppressed.count++] = row;
 	st->told = st->suppressed;
 	return 0;

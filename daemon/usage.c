@@ -43,7 +43,7 @@ static void put(struct out *o, const char *name, const char *module, const char 
 
 void usage_init(struct usage *usage, int32_t pid, uint64_t start)
 {
-	*usage = (struct usage){.proc = "/proc", .sys = "/sys", .pid = pid, .start = start};
+	*usage = (struct usage){.proc = "/proc", .pid = pid, .start = start};
 }
 
 void usage_deinit(struct usage *usage)
@@ -51,47 +51,27 @@ void usage_deinit(struct usage *usage)
 	VEC_FREE(&usage->threads);
 }
 
-/* The number of fields from the third on in /proc/PID/stat; the second may hold anything. */
-#define STAT_FIELDS 50
-
-static int read_stat(const struct usage *u, uint64_t fields[STAT_FIELDS])
+static uint64_t stat_number(const char *text, unsigned field)
 {
-	char text[1024], *p;
-	int i;
+	const char *p = procfs_stat_field(text, field);
 
-	if (procfs_read(text, sizeof(text), "%s/%d/stat", u->proc, u->pid) < 0)
-		return -ESRCH;
-	p = strrchr(text, ')');
-	if (!p || !p[1])
-		return -ESRCH;
-	memset(fields, 0, STAT_FIELDS * sizeof(*fields));
-	p += 2; /* to the third field, a letter */
-	for (i = 0; i < STAT_FIELDS && *p; i++) {
-		fields[i] = strtoull(p, &p, 10);
-		p += strcspn(p, " ");
-		p += strspn(p, " ");
-	}
-	return 0;
-}
-
-static uint64_t stat_field(const uint64_t *fields, int number)
-{
-	return fields[number - 3];
+	return p ? strtoull(p, NULL, 10) : 0;
 }
 
 static int put_stat(struct usage *u, struct out *o)
 {
-	uint64_t f[STAT_FIELDS], ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t ticks = MAX((uint64_t)sysconf(_SC_CLK_TCK), UINT64_C(1));
 	static const char source[] = "/proc/PID/stat";
-	int r = read_stat(u, f);
+	char text[1024];
 
-	if (r < 0 || (u->start && stat_field(f, 22) != u->start))
+	if (procfs_read(text, sizeof(text), "%s/%d/stat", u->proc, u->pid) < 0 ||
+	    !procfs_stat_field(text, 3) || (u->start && stat_number(text, 22) != u->start))
 		return -ESRCH;
 	put(o, "cpu_time", "cpu", source, FPROF_UNIT_MS, true,
-	    (stat_field(f, 14) + stat_field(f, 15)) * 1000 / MAX(ticks, UINT64_C(1)));
-	put(o, "threads", "cpu", source, FPROF_UNIT_COUNT, false, stat_field(f, 20));
-	put(o, "minor_faults", "memory", source, FPROF_UNIT_COUNT, true, stat_field(f, 10));
-	put(o, "major_faults", "memory", source, FPROF_UNIT_COUNT, true, stat_field(f, 12));
+	    (stat_number(text, 14) + stat_number(text, 15)) * 1000 / ticks);
+	put(o, "threads", "cpu", source, FPROF_UNIT_COUNT, false, stat_number(text, 20));
+	put(o, "minor_faults", "memory", source, FPROF_UNIT_COUNT, true, stat_number(text, 10));
+	put(o, "major_faults", "memory", source, FPROF_UNIT_COUNT, true, stat_number(text, 12));
 	return 0;
 }
 
@@ -208,22 +188,19 @@ static void put_switches(struct usage *u, struct out *o)
 
 /* ---- the CPUs' frequency ---- */
 
-static void put_frequency(const struct usage *u, struct out *o)
+uint64_t usage_frequency(const char *sys)
 {
-	uint64_t sum = 0, n = 0, i;
+	uint64_t sum = 0, n = 0;
 	char text[64];
 
-	for (i = 0; i < CPUS_MAX; i++) {
+	for (; n < CPUS_MAX; n++) {
 		if (procfs_read(text, sizeof(text),
-				"%s/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", u->sys,
-				(unsigned)i) < 0)
+				"%s/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", sys,
+				(unsigned)n) < 0)
 			break;
 		sum += strtoull(text, NULL, 10);
-		n++;
 	}
-	if (n > 0)
-		put(o, "cpu_mhz", "cpu", "cpufreq, mean of all CPUs", FPROF_UNIT_COUNT, false,
-		    sum / n / 1000);
+	return n > 0 ? sum / n / 1000 : 0;
 }
 
 /* ---- DRM ---- */
@@ -363,7 +340,7 @@ static void put_drm(const struct usage *u, struct out *o)
 		    d.sums[i].value);
 }
 
-int usage_read(struct usage *usage, usage_fn fn, void *userdata)
+int usage_read(struct usage *usage, uint64_t cpu_mhz, usage_fn fn, void *userdata)
 {
 	struct out o = {fn, userdata, 0};
 	int r = put_stat(usage, &o);
@@ -373,7 +350,9 @@ int usage_read(struct usage *usage, usage_fn fn, void *userdata)
 	put_memory(usage, &o);
 	put_io(usage, &o);
 	put_switches(usage, &o);
-	put_frequency(usage, &o);
+	if (cpu_mhz > 0)
+		put(&o, "cpu_mhz", "cpu", "cpufreq, mean of all CPUs", FPROF_UNIT_COUNT, false,
+		    cpu_mhz);
 	put_drm(usage, &o);
 	return MIN(o.r, 0);
 }

@@ -22,7 +22,7 @@ struct usage_thread {
 };
 
 struct usage {
-	const char *proc, *sys; /* "/proc", "/sys" */
+	const char *proc; /* "/proc" */
 	int32_t pid;
 	uint64_t start; /* field 22 of its stat: tells it from a later process; 0: not known */
 	VEC(struct usage_thread) threads;
@@ -41,8 +41,11 @@ struct usage_value {
 };
 typedef int (*usage_fn)(void *userdata, const struct usage_value *value);
 
-/* Calls fn for each counter that can be read now. 0, -ESRCH: the process is gone, or what fn
- * returned below 0. */
-int usage_read(struct usage *usage, usage_fn fn, void *userdata);
+/* The mean of all CPUs in MHz; 0: not known. sys: "/sys". One reading does for all processes. */
+uint64_t usage_frequency(const char *sys);
+
+/* Calls fn for each counter that can be read now, cpu_mhz (not 0) among them. 0, -ESRCH: the
+ * process is gone, or what fn returned below 0. */
+int usage_read(struct usage *usage, uint64_t cpu_mhz, usage_fn fn, void *userdata);
 
 #endif

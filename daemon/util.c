@@ -52,6 +52,19 @@ int util_temporary(const char *directory)
 	return fd;
 }
 
+int util_random_hex(char *text, size_t chars)
+{
+	unsigned char byte;
+	size_t i;
+
+	for (i = 0; i < chars; i += 2) {
+		if (getrandom(&byte, 1, 0) != 1)
+			return -EIO;
+		snprintf(text + i, 3, "%02x", byte);
+	}
+	return 0;
+}
+
 uint64_t util_seed(void)
 {
 	uint64_t seed;

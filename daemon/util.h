@@ -47,6 +47,9 @@ static inline struct timespec clock_after(uint64_t ns)
 /* A condition whose timed waits are on CLOCK_MONOTONIC: 0 or a negative errno. */
 int cond_init_monotonic(pthread_cond_t *ret_cond);
 
+/* chars (even) random digits, and a NUL. 0 or -EIO. */
+int util_random_hex(char *text, size_t chars);
+
 /* Writes all of it, at the file's place: 0 or a negative errno, after which a part may be there. */
 int write_all(int fd, const void *data, size_t bytes);
 /* A file in directory that has no name: a descriptor or a negative errno. */

@@ -209,12 +209,7 @@ static char *path_of(const struct cursor *c, size_t i)
 		json_string(&path, m ? m->name : NULL);
 	}
 	json_array_end(&path);
-	json_bytes(&path, "", 1);
-	if (path.failed) {
-		json_free(&path);
-		return NULL;
-	}
-	return path.at;
+	return json_text(&path);
 }
 
 /* Was the zone over before its frame, and has nothing in it? Then it is not in the frame. */

@@ -46,7 +46,7 @@ const BAD = [
 	['/sessions/current/frames/fastest', 'frame', 'slowest'],
 	['/sessions/current/frames/0', 'frame', 'slowest'],
 	['/sessions/current/frames/slowest?max_zones=0', 'max_zones', '1..200000'],
-	['/stream?session=x', 'id', 'current'],
+	['/stream?session=x', 'session', 'current'],
 ];
 
 test('a bad value names the parameter and what is allowed', async () => {

@@ -18,7 +18,7 @@
 
 #define PID 4711
 
-static char root[64];
+static char root[64], sys[80];
 
 struct seen {
 	struct usage_value values[64];
@@ -88,7 +88,7 @@ static const char stat_text[] =
 static int setup(void **state)
 {
 	struct usage *u = malloc(sizeof(*u));
-	static char proc[80], sys[80];
+	static char proc[80];
 
 	strcpy(root, "/tmp/fprof-usage-XXXXXX");
 	assert_non_null(mkdtemp(root));
@@ -97,7 +97,6 @@ static int setup(void **state)
 	put("proc/4711/stat", stat_text);
 	usage_init(u, PID, 900);
 	u->proc = proc;
-	u->sys = sys;
 	*state = u;
 	return 0;
 }
@@ -121,7 +120,8 @@ static void the_process_is_read(void **state)
 	put("proc/4711/io", "rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: 8192\n");
 	put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3000000\n");
 	put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2000000\n");
-	assert_int_equal(usage_read(*state, see, &seen), 0);
+	assert_int_equal(usage_frequency(sys), 2500);
+	assert_int_equal(usage_read(*state, 2500, see, &seen), 0);
 	assert_int_equal(value(&seen, "cpu_time"), 300 * 1000 / hz);
 	assert_int_equal(value(&seen, "threads"), 7);
 	assert_int_equal(value(&seen, "minor_faults"), 70);
@@ -138,10 +138,11 @@ static void what_is_not_there_is_left_out(void **state)
 {
 	struct seen seen = {0};
 
-	assert_int_equal(usage_read(*state, see, &seen), 0);
+	assert_int_equal(usage_read(*state, 0, see, &seen), 0);
 	assert_null(find(&seen, "resident_bytes"));
 	assert_null(find(&seen, "read_bytes"));
 	assert_null(find(&seen, "cpu_mhz"));
+	assert_int_equal(usage_frequency(sys), 0);
 	assert_null(find(&seen, "voluntary_switches"));
 }
 
@@ -151,7 +152,7 @@ static void a_later_process_of_the_number_is_not_read(void **state)
 	struct seen seen = {0};
 
 	u->start = 901;
-	assert_int_equal(usage_read(u, see, &seen), -ESRCH);
+	assert_int_equal(usage_read(u, 0, see, &seen), -ESRCH);
 	assert_int_equal(seen.count, 0);
 }
 
@@ -165,7 +166,7 @@ static void threads_that_end_stay_counted(void **state)
 	    "voluntary_ctxt_switches:\t10\nnonvoluntary_ctxt_switches:\t1\n");
 	put("proc/4711/task/2/status",
 	    "voluntary_ctxt_switches:\t20\nnonvoluntary_ctxt_switches:\t2\n");
-	assert_int_equal(usage_read(*state, see, &first), 0);
+	assert_int_equal(usage_read(*state, 0, see, &first), 0);
 	assert_int_equal(value(&first, "voluntary_switches"), 30);
 	snprintf(path, sizeof(path), "%s/proc/4711/task/2/status", root);
 	unlink(path);
@@ -173,7 +174,7 @@ static void threads_that_end_stay_counted(void **state)
 	rmdir(path);
 	put("proc/4711/task/1/status",
 	    "voluntary_ctxt_switches:\t15\nnonvoluntary_ctxt_switches:\t1\n");
-	assert_int_equal(usage_read(*state, see, &second), 0);
+	assert_int_equal(usage_read(*state, 0, see, &second), 0);
 	assert_int_equal(value(&second, "voluntary_switches"), 35);
 	assert_int_equal(value(&second, "involuntary_switches"), 3);
 }
@@ -194,7 +195,7 @@ static void drm_clients_are_counted_once(void **state)
 	snprintf(text, sizeof(text), client, 2);
 	put_fd(7, "/dev/dri/card0", text);
 	put_fd(8, "/home/a/file", "drm-driver:\tfake\ndrm-engine-gfx:\t9000000 ns\n");
-	assert_int_equal(usage_read(*state, see, &seen), 0);
+	assert_int_equal(usage_read(*state, 0, see, &seen), 0);
 	assert_int_equal(value(&seen, "gpu_busy_gfx"), 10);
 	assert_int_equal(value(&seen, "gpu_memory_vram"), 2 * 64 * 1024);
 	assert_int_equal(find(&seen, "gpu_busy_gfx")->unit, FPROF_UNIT_MS);
@@ -205,12 +206,12 @@ static void garbage_is_no_number(void **state)
 	struct seen seen = {0};
 
 	put("proc/4711/stat", "4711 (game\n");
-	assert_int_equal(usage_read(*state, see, &seen), -ESRCH);
+	assert_int_equal(usage_read(*state, 0, see, &seen), -ESRCH);
 	put("proc/4711/stat", stat_text);
 	put("proc/4711/statm", "garbage\n");
 	put("proc/4711/io", "read_bytes: -\nwrite_bytes:\n");
 	put_fd(5, "/dev/dri/card0", "drm-driver:\nno colon\ndrm-engine-:\ndrm-memory-x\n");
-	assert_int_equal(usage_read(*state, see, &seen), 0);
+	assert_int_equal(usage_read(*state, 0, see, &seen), 0);
 	assert_null(find(&seen, "resident_bytes"));
 	assert_null(find(&seen, "read_bytes"));
 }
