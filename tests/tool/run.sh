@@ -210,6 +210,11 @@ done
 expect spikes_say_why 0 'saved +spike +[0-9]+ +[0-9]+-[0-9]+ +frame above 90 ms +[0-9.]+ ms, above 90' spikes
 expect spikes_are_json 0 '^' spikes current --json
 expect_json spikes_of_a_session '.spikes[0].reason.fired[0].value_ms > 90'
+for ((i = 0; i < 400; i++)); do
+	"$B/fprof" spikes current --json | jq -e '.suppressed[0].count > 0' >/dev/null && break
+	sleep 0.05
+done
+expect spikes_say_what_a_rest_kept_back 0 'while it rested, frame above 90 ms would have fired [0-9]+ more times' spikes
 expect trigger_clears 0 '^no triggers$' trigger clear
 kill -INT "$player"
 wait "$player"
