@@ -64,7 +64,7 @@ SQLITE_OBJ := $(SQLITE_SRC:%.c=$(B)/extension/%.o) $(SHM_SRC:%.c=$(B)/pic/%.o)
 DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
 UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
 
-all: $(B)/fprofd $(B)/fprof $(B)/fprof-probe $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
+all: $(B)/fprofd $(B)/fprof $(B)/fprof-probe $(B)/fprof-vulkan $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
 
 $(B)/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
@@ -132,6 +132,12 @@ $(B)/fprof-probe: $(PROBE_OBJ) $(BPF_OBJ)
 	$(Q)printf '.section .note.GNU-stack,"",%%progbits\n' >>$(B)/daemon/probe/object.S
 	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $(PROBE_OBJ) $(B)/daemon/probe/object.S $(LDFLAGS) \
 		$(shell pkg-config --libs libbpf libelf)
+
+# Asks the Vulkan drivers of a game, as its user.
+VULKAN_OBJ := $(B)/daemon/vulkan/main.o $(B)/daemon/probe/symbols.o
+$(B)/fprof-vulkan: $(VULKAN_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -ldl
 
 $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)

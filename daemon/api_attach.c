@@ -30,6 +30,7 @@ static void json_attachment(struct json *j, const struct attach_view *v)
 		if (v->functions & 1u << i)
 			json_string(j, present_functions[i].name);
 	json_array_end(j);
+	json_member_string(j, "unseen", v->unseen);
 	json_member_uint(j, "frames", v->frames);
 	json_member_uint(j, "lost_events", v->lost);
 	json_object_end(j);
@@ -66,7 +67,7 @@ static void list_functions(char *text, size_t size)
 				      present_functions[i].name);
 }
 
-static void fail_no_function(struct api_answer *a, int32_t pid)
+static void fail_no_function(struct api_answer *a, int32_t pid, const char *why)
 {
 	static const struct api_problem nothing = {422, "no-present-function",
 						   "The process shows no frames that can be seen",
@@ -76,8 +77,8 @@ static void fail_no_function(struct api_answer *a, int32_t pid)
 	list_functions(functions, sizeof(functions));
 	api_fail(a, &nothing,
 		 "No file that process %d maps has one of the functions that show a frame: %s. A "
-		 "game that has them inside, without symbols, cannot be seen",
-		 pid, functions);
+		 "game that has them inside, without symbols, cannot be seen%s%s",
+		 pid, functions, *why ? "; and " : "", why);
 }
 
 static void fail(struct api_answer *a, int32_t pid, int error, const struct attach_failure *f)
@@ -92,7 +93,7 @@ static void fail(struct api_answer *a, int32_t pid, int error, const struct atta
 					       "The kernel cannot be asked here", NULL, NULL};
 
 	if (error == -ENOENT)
-		fail_no_function(a, pid);
+		fail_no_function(a, pid, f->reason);
 	else if (error == -ESRCH)
 		api_fail(a, &missing, "There is no process %d", pid);
 	else if (error == -EEXIST)

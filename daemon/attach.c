@@ -23,6 +23,7 @@
 #include "probe_client.h"
 #include "process.h"
 #include "stand_in.h"
+#include "vulkan_driver.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,9 +31,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#define ROUND_NS (10 * NS_PER_MS)
-#define SCAN_NS	 NS_PER_S /* between two looks at a game's threads */
-#define EVENTS	 512u
+#define ROUND_NS    (10 * NS_PER_MS)
+#define SCAN_NS	    NS_PER_S /* between two looks at a game's threads */
+#define EVENTS	    512u
+#define DRIVERS_MAX 8
 
 struct watched {
 	uint32_t tid; /* the kernel's */
@@ -44,6 +46,7 @@ struct attachment {
 	uint64_t session; /* 0: not yet */
 	struct peer peer;
 	uint32_t functions;
+	const char *unseen;
 	struct stand_in *memory;
 	VEC(struct watched) threads;
 	uint64_t scans, lost;
@@ -524,6 +527,7 @@ static void view_of(const struct attachment *t, struct attach_view *ret_view)
 		.pid = t->peer.pid,
 		.uid = t->peer.uid,
 		.functions = t->functions,
+		.unseen = t->unseen,
 		.frames = stand_in_frames(t->memory),
 		.lost = t->lost,
 	};
@@ -577,15 +581,45 @@ static int on_loop(struct attach *a, struct attachment *t, loop_call_fn fn,
 	return r < 0 ? fail(f, r, call.why, "") : 0;
 }
 
+/* What the API says where there is no function is more than the helper knows. */
+static int fail_asked(const struct attach *a, int error, struct attach_failure *f)
+{
+	if (error == -ENOENT)
+		return fail(f, error, "", "");
+	return fail(f, error == -ECONNRESET || error == -ETIMEDOUT ? -EOPNOTSUPP : error,
+		    a->client.reason, a->client.fix);
+}
+
+/* A game has the driver's function from the driver itself, without a name that could be found. */
+static int add_drivers(struct attach *a, struct attachment *t)
+{
+	struct vulkan_place places[DRIVERS_MAX];
+	size_t n, i, added = 0;
+
+	n = vulkan_driver_find(t->peer.pid, t->peer.uid, places, DRIVERS_MAX, &t->unseen);
+	for (i = 0; i < n; i++)
+		added += probe_client_point(&a->client, t->peer.pid, places[i].inode,
+					    places[i].offset) == 0;
+	if (added > 0) {
+		t->unseen = NULL;
+		t->functions |= 1u << PRESENT_VULKAN;
+	} else if (n > 0) {
+		t->unseen =
+			"the Vulkan driver's vkQueuePresentKHR is in no file that the game maps";
+	}
+	return t->functions ? 0 : -ENOENT;
+}
+
 /* Puts the probes in and begins the session. What comes in between is in the memory already. */
 static int begin(struct attach *a, struct attachment *t, struct attach_failure *f)
 {
 	int r = probe_client_add(&a->client, t->peer.pid);
 
-	t->functions = a->client.found;
+	t->functions = a->client.found & ~PROBE_FOUND_DRIVER;
 	if (r < 0)
-		return fail(f, r == -ECONNRESET || r == -ETIMEDOUT ? -EOPNOTSUPP : r,
-			    a->client.reason, a->client.fix);
+		return fail_asked(a, r, f);
+	if (a->client.found & PROBE_FOUND_DRIVER && add_drivers(a, t) < 0)
+		return fail(f, -ENOENT, t->unseen, "");
 	pthread_mutex_lock(&a->lock);
 	scan_threads(a, t, a->round_ticks);
 	pthread_mutex_unlock(&a->lock);

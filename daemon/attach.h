@@ -33,6 +33,7 @@ struct attach_view {
 	int32_t pid;
 	uint32_t uid;
 	uint32_t functions; /* present_functions that it has, a bit each */
+	const char *unseen; /* static: frames that cannot be seen, and why; NULL: none are known */
 	uint64_t frames;
 	uint64_t lost; /* events that the kernel had no room for */
 };

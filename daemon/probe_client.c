@@ -5,7 +5,7 @@
  */
 #include "probe_client.h"
 
-#include "procfs.h"
+#include "helper.h"
 #include "util.h"
 
 #include <errno.h>
@@ -55,20 +55,6 @@ static int connect_service(struct probe_client *client)
 	return 0;
 }
 
-/* Beside our own program (a build's directory), else where make install puts it. */
-static void helper_path(char *path, size_t size)
-{
-	char self[PATH_MAX], *slash;
-
-	if (procfs_link(self, sizeof(self), "/proc/self/exe") > 0) {
-		slash = strrchr(self, '/');
-		snprintf(path, size, "%.*s/fprof-probe", (int)(slash - self), self);
-		if (access(path, X_OK) == 0)
-			return;
-	}
-	snprintf(path, size, "%s/fprof-probe", FPROF_LIBDIR);
-}
-
 static int start_helper(struct probe_client *client)
 {
 	char path[PATH_MAX], number[] = "3";
@@ -76,7 +62,7 @@ static int start_helper(struct probe_client *client)
 	posix_spawn_file_actions_t actions;
 	int ends[2], r;
 
-	helper_path(path, sizeof(path));
+	helper_path("fprof-probe", path, sizeof(path));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	posix_spawn_file_actions_init(&actions);
@@ -143,10 +129,18 @@ static void take_fds(struct msghdr *message, int fds[2])
 	}
 }
 
-static int ask(struct probe_client *client, uint16_t op, int32_t pid, struct probe_answer *ret,
+static struct probe_request request(const struct probe_client *client, uint16_t op, int32_t pid)
+{
+	return (struct probe_request){.magic = PROBE_MAGIC,
+				      .version = PROBE_VERSION,
+				      .op = op,
+				      .pid = pid,
+				      .source = client->source};
+}
+
+static int ask(struct probe_client *client, const struct probe_request *q, struct probe_answer *ret,
 	       int fds[2])
 {
-	const struct probe_request q = {PROBE_MAGIC, PROBE_VERSION, op, pid, client->source};
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(8 * sizeof(int))];
@@ -158,7 +152,7 @@ static int ask(struct probe_client *client, uint16_t op, int32_t pid, struct pro
 				 .msg_controllen = sizeof(control)};
 	ssize_t n;
 
-	if (client->fd < 0 || send(client->fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+	if (client->fd < 0 || send(client->fd, q, sizeof(*q), MSG_NOSIGNAL) < 0)
 		return -ECONNRESET;
 	do {
 		n = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
@@ -167,7 +161,7 @@ static int ask(struct probe_client *client, uint16_t op, int32_t pid, struct pro
 		return -ETIMEDOUT;
 	if (n > 0)
 		take_fds(&message, fds);
-	if (n != sizeof(*ret) || ret->magic != PROBE_MAGIC || ret->op != op)
+	if (n != sizeof(*ret) || ret->magic != PROBE_MAGIC || ret->op != q->op)
 		return -ECONNRESET;
 	ret->reason[sizeof(ret->reason) - 1] = ret->fix[sizeof(ret->fix) - 1] = '\0';
 	return ret->status;
@@ -180,13 +174,14 @@ static bool is_power(uint32_t n)
 
 int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring)
 {
+	const struct probe_request q = request(client, PROBE_OPEN, 0);
 	struct probe_answer answer = {0};
 	int fds[2] = {-1, -1};
 	int r = get_connected(client);
 
 	if (r < 0)
 		return r;
-	r = ask(client, PROBE_OPEN, 0, &answer, fds);
+	r = ask(client, &q, &answer, fds);
 	if (r == 0 && (fds[0] < 0 || fds[1] < 0 || !is_power(answer.ring_bytes)))
 		r = -EPROTO;
 	if (r == 0)
@@ -202,11 +197,11 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring)
 	return r;
 }
 
-static int ask_plain(struct probe_client *client, uint16_t op, int32_t pid)
+static int ask_plain(struct probe_client *client, const struct probe_request *q)
 {
 	struct probe_answer answer = {0};
 	int fds[2] = {-1, -1};
-	int r = ask(client, op, pid, &answer, fds);
+	int r = ask(client, q, &answer, fds);
 
 	client->found = answer.found;
 	if (r < 0)
@@ -216,12 +211,25 @@ static int ask_plain(struct probe_client *client, uint16_t op, int32_t pid)
 
 int probe_client_add(struct probe_client *client, int32_t pid)
 {
-	return ask_plain(client, PROBE_ADD, pid);
+	const struct probe_request q = request(client, PROBE_ADD, pid);
+
+	return ask_plain(client, &q);
 }
 
 int probe_client_remove(struct probe_client *client, int32_t pid)
 {
-	return ask_plain(client, PROBE_REMOVE, pid);
+	const struct probe_request q = request(client, PROBE_REMOVE, pid);
+
+	return ask_plain(client, &q);
+}
+
+int probe_client_point(struct probe_client *client, int32_t pid, uint64_t inode, uint64_t offset)
+{
+	struct probe_request q = request(client, PROBE_POINT, pid);
+
+	q.inode = inode;
+	q.offset = offset;
+	return ask_plain(client, &q);
 }
 
 bool probe_client_is_alive(const struct probe_client *client)

@@ -31,6 +31,8 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring);
 /* -EACCES, -ESRCH, ...; -ECONNRESET: the helper is gone. */
 int probe_client_add(struct probe_client *client, int32_t pid);
 int probe_client_remove(struct probe_client *client, int32_t pid);
+/* A process that was added has a vkQueuePresentKHR at offset in a file that it maps. */
+int probe_client_point(struct probe_client *client, int32_t pid, uint64_t inode, uint64_t offset);
 /* Is the helper still there? Asks nothing. */
 bool probe_client_is_alive(const struct probe_client *client);
 

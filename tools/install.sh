@@ -37,6 +37,7 @@ fill() { # source target
 put 755 "$B/fprofd" "$BINDIR/fprofd"
 put 755 "$B/fprof" "$BINDIR/fprof"
 put 755 "$B/fprof-probe" "$LIBDIR/fprof-probe"
+put 755 "$B/fprof-vulkan" "$LIBDIR/fprof-vulkan"
 put 755 "$B/libfprof-preload.so" "$LIBDIR/libfprof-preload.so"
 put 755 "$B/libfprof-alloc.so" "$LIBDIR/libfprof-alloc.so"
 put 755 "$B/fprof_sqlite.so" "$LIBDIR/fprof/fprof_sqlite.so"

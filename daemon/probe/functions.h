@@ -26,5 +26,6 @@ static const struct present_function present_functions[PRESENT_FUNCTIONS] = {
 	{"eglSwapBuffersWithDamageEXT", PRESENT_NOT_ZERO},
 	{"vkQueuePresentKHR", PRESENT_NOT_NEGATIVE},
 };
+#define PRESENT_VULKAN 7 /* vkQueuePresentKHR */
 
 #endif

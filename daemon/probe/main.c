@@ -122,6 +122,15 @@ static void serve_remove(struct peer *peer, int32_t pid, struct probe_answer *a)
 		a->status = peer->source->kind->remove(peer->source, (uint32_t)pid);
 }
 
+static void serve_point(struct peer *peer, const struct probe_request *q, struct probe_answer *a)
+{
+	if (!peer->source || !peer->source->kind->point || q->pid <= 0)
+		refuse(a, -EINVAL, "the source has no such request", NULL);
+	else
+		a->status = peer->source->kind->point(peer->source, (uint32_t)q->pid, q->inode,
+						      q->offset);
+}
+
 /* The answer, with the maps where it opened them. */
 static int answer(const struct peer *peer, const struct probe_answer *a)
 {
@@ -166,6 +175,8 @@ static int serve(struct peer *peer)
 		serve_add(peer, q.pid, &a);
 	else if (q.op == PROBE_REMOVE)
 		serve_remove(peer, q.pid, &a);
+	else if (q.op == PROBE_POINT)
+		serve_point(peer, &q, &a);
 	else
 		refuse(&a, -EINVAL, "there is no such request", NULL);
 	return answer(peer, &a);

@@ -9,7 +9,6 @@
  */
 #include "present.h"
 
-#include "functions.h"
 #include "symbols.h"
 
 #include <bpf/bpf.h>
@@ -22,7 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ATTACHED_MAX 16u
+#define ATTACHED_MAX  16u
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 extern const uint8_t present_object[], present_object_end[];
 
@@ -67,16 +67,23 @@ static int attach_one(struct present *p, struct attached *a, const char *program
 }
 
 /* The return first: a call that is seen to begin is seen to end. */
+static int attach_point(struct present *p, struct attached *a, const struct symbols_point *point)
+{
+	int r = a->count + 2 > ARRAY_SIZE(a->links) ? -ENOSPC : 0;
+
+	if (r == 0)
+		r = attach_one(p, a, "fprof_presented", true, point);
+	return r == 0 ? attach_one(p, a, "fprof_present", false, point) : r;
+}
+
 static int attach(struct present *p, struct attached *a, const struct symbols *symbols)
 {
 	size_t i;
 	int r = 0;
 
-	for (i = 0; i < symbols->count && r == 0; i++) {
-		r = attach_one(p, a, "fprof_presented", true, &symbols->points[i]);
-		if (r == 0)
-			r = attach_one(p, a, "fprof_present", false, &symbols->points[i]);
-	}
+	for (i = 0; i < symbols->count && r == 0; i++)
+		if (symbols->points[i].function != SYMBOLS_DRIVER)
+			r = attach_point(p, a, &symbols->points[i]);
 	return r;
 }
 
@@ -96,12 +103,24 @@ static int find(int process, struct symbols *symbols, struct probe_answer *answe
 			"fprof-probe may not see what the process maps: CAP_SYS_PTRACE is needed",
 			"sudo systemctl enable --now fprof-probe.socket, which has it");
 	for (i = 0; i < symbols->count; i++)
-		answer->found |= 1u << symbols->points[i].function;
+		answer->found |= symbols->points[i].function == SYMBOLS_DRIVER
+					 ? PROBE_FOUND_DRIVER
+					 : 1u << symbols->points[i].function;
 	if (r == 0 && symbols->count == 0)
 		r = -ENOENT;
 	if (r == -ENOENT)
 		explain(answer, "the process has no present function", "");
 	return r;
+}
+
+static int open_process(uint32_t tgid)
+{
+	char path[32];
+	int process;
+
+	snprintf(path, sizeof(path), "/proc/%u", tgid);
+	process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return process < 0 ? -ESRCH : process;
 }
 
 static bool is_alive(int process)
@@ -160,7 +179,6 @@ static int add(struct present *p, uint32_t tgid, int process, struct probe_answe
 static int present_add(struct source *source, uint32_t tgid, struct probe_answer *answer)
 {
 	struct present *p = (struct present *)source;
-	char path[32];
 	int process, r;
 
 	present_remove(source, tgid);
@@ -168,11 +186,31 @@ static int present_add(struct source *source, uint32_t tgid, struct probe_answer
 		explain(answer, "too many processes are attached", "fprof detach");
 		return -ENOSPC;
 	}
-	snprintf(path, sizeof(path), "/proc/%u", tgid);
-	process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	process = open_process(tgid);
 	if (process < 0)
-		return -ESRCH;
+		return process;
 	r = add(p, tgid, process, answer);
+	close(process);
+	return r;
+}
+
+static int present_point(struct source *source, uint32_t tgid, uint64_t inode, uint64_t offset)
+{
+	struct present *p = (struct present *)source;
+	struct attached *a = attached_of(p, tgid);
+	struct symbols_point point = {.function = PRESENT_VULKAN, .offset = offset};
+	int process, r;
+
+	if (!a)
+		return -ENOENT;
+	process = open_process(tgid);
+	if (process < 0)
+		return process;
+	r = symbols_open(process, inode, offset, &point.fd);
+	if (r == 0) {
+		r = attach_point(p, a, &point);
+		close(point.fd);
+	}
 	close(process);
 	return r;
 }
@@ -191,5 +229,6 @@ const struct source_kind present_kind = {
 	.bytes = sizeof(struct present),
 	.add = present_add,
 	.remove = present_remove,
+	.point = present_point,
 	.deinit = present_deinit,
 };

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define PROBE_MAGIC   UINT32_C(0x42525046)
-#define PROBE_VERSION 2
+#define PROBE_VERSION 3
 
 /* What a connection is for. */
 enum probe_source {
@@ -19,17 +19,22 @@ enum probe_source {
 	PROBE_SOURCES
 };
 
+/* In found: the process maps a Vulkan driver, whose function is still to be named. */
+#define PROBE_FOUND_DRIVER (UINT32_C(1) << 31)
+
 enum probe_op {
 	PROBE_OPEN = 1,	  /* load the source for this connection */
 	PROBE_ADD = 2,	  /* it is to see pid, a process of the peer's user */
 	PROBE_REMOVE = 3, /* no more; unknown ones are fine */
+	PROBE_POINT = 4,  /* PROBE_PRESENT: pid, which was added, has a vkQueuePresentKHR there */
 };
 
 struct probe_request {
 	uint32_t magic;
 	uint16_t version, op;
-	int32_t pid;	 /* in the helper's pid namespace, the initial one */
-	uint32_t source; /* PROBE_OPEN: enum probe_source */
+	int32_t pid;		/* in the helper's pid namespace, the initial one */
+	uint32_t source;	/* PROBE_OPEN: enum probe_source */
+	uint64_t inode, offset; /* PROBE_POINT: in which file that it maps, and where */
 };
 
 struct probe_answer {

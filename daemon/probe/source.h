@@ -26,6 +26,8 @@ struct source_kind {
 	/* A process, or no more: 0 or -errno. What there is to say goes into the answer. */
 	int (*add)(struct source *source, uint32_t tgid, struct probe_answer *answer);
 	int (*remove)(struct source *source, uint32_t tgid);
+	/* PROBE_POINT; NULL: it has none. */
+	int (*point)(struct source *source, uint32_t tgid, uint64_t inode, uint64_t offset);
 	void (*deinit)(struct source *source); /* NULL: there is nothing to do */
 };
 

@@ -9,8 +9,6 @@
  */
 #include "symbols.h"
 
-#include "functions.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -75,7 +73,7 @@ static int function_of(const char *name)
 	for (i = 0; i < PRESENT_FUNCTIONS; i++)
 		if (strcmp(name, present_functions[i].name) == 0)
 			return i;
-	return -1;
+	return strcmp(name, "vk_icdGetInstanceProcAddr") == 0 ? SYMBOLS_DRIVER : -1;
 }
 
 static void tell(int to, struct symbols_point *point)
@@ -168,7 +166,7 @@ static void take_points(struct symbols *s, int from)
 	struct symbols_point point;
 
 	while (s->count < SYMBOLS_POINTS_MAX && read(from, &point, sizeof(point)) == sizeof(point))
-		if (is_ours(s, point.fd) && point.function < PRESENT_FUNCTIONS &&
+		if (is_ours(s, point.fd) && point.function <= SYMBOLS_DRIVER &&
 		    !is_known(s, &point))
 			s->points[s->count++] = point;
 }
@@ -222,50 +220,97 @@ static bool seen(uint64_t *inodes, size_t count, uint64_t inode)
 	return false;
 }
 
-static int open_files(FILE *maps, int process, struct symbols *s)
-{
-	uint64_t inodes[FILES_MAX], inode;
-	_Static_assert(FILES_MAX <= 512, "they are on the stack");
-	char line[4096 + 128], perms[5];
-	int path, fd;
+/* A line of maps. */
+struct mapped {
+	uint64_t start, end, offset, inode;
+	char line[4096 + 128];
+	const char *path;
+};
 
-	while (s->fd_count < FILES_MAX && fgets(line, sizeof(line), maps)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %" SCNu64 " %n", perms, &inode, &path) <
-			    2 ||
-		    !strchr(perms, 'x') || line[path] != '/' || seen(inodes, s->fd_count, inode))
+/* The next one that is code of a file. */
+static bool next_mapped(FILE *maps, struct mapped *m)
+{
+	char perms[5];
+	int path = 0;
+
+	while (fgets(m->line, sizeof(m->line), maps)) {
+		m->line[strcspn(m->line, "\n")] = '\0';
+		if (sscanf(m->line,
+			   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n",
+			   &m->start, &m->end, perms, &m->offset, &m->inode, &path) < 5)
 			continue;
-		fd = open_mapped(process, line + path, inode);
+		m->path = m->line + path;
+		if (strchr(perms, 'x') && *m->path == '/')
+			return true;
+	}
+	return false;
+}
+
+static void open_files(FILE *maps, int process, struct symbols *s)
+{
+	uint64_t inodes[FILES_MAX];
+	struct mapped m;
+	int fd;
+
+	while (s->fd_count < FILES_MAX && next_mapped(maps, &m)) {
+		if (seen(inodes, s->fd_count, m.inode))
+			continue;
+		fd = open_mapped(process, m.path, m.inode);
 		if (fd < 0)
 			continue;
-		inodes[s->fd_count] = inode;
+		inodes[s->fd_count] = m.inode;
 		s->fds[s->fd_count++] = fd;
 	}
-	return ferror(maps) ? -EIO : 0;
+}
+
+static int open_maps(int process, FILE **ret_maps)
+{
+	int fd = openat(process, "maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*ret_maps = fdopen(fd, "r");
+	if (*ret_maps)
+		return 0;
+	close(fd);
+	return -ENOMEM;
 }
 
 int symbols_find(int process, struct symbols *ret_symbols)
 {
 	struct symbols *s = ret_symbols;
-	int fd = openat(process, "maps", O_RDONLY | O_CLOEXEC);
 	FILE *maps;
 	int r;
 
 	*s = (struct symbols){0};
-	if (fd < 0)
-		return -errno;
-	maps = fdopen(fd, "r");
+	r = open_maps(process, &maps);
+	if (r < 0)
+		return r;
 	s->fds = calloc(FILES_MAX, sizeof(*s->fds));
-	if (!maps || !s->fds) {
-		if (maps)
-			fclose(maps);
-		else
-			close(fd);
-		return -ENOMEM;
-	}
-	r = open_files(maps, process, s);
+	if (s->fds)
+		open_files(maps, process, s);
+	else
+		r = -ENOMEM;
 	fclose(maps);
 	return r == 0 ? ask_child(s) : r;
+}
+
+int symbols_open(int process, uint64_t inode, uint64_t offset, int *ret_fd)
+{
+	struct mapped m;
+	FILE *maps;
+	int r = open_maps(process, &maps), fd = -ENOENT;
+
+	if (r < 0)
+		return r;
+	while (fd < 0 && next_mapped(maps, &m))
+		if (m.inode == inode && offset >= m.offset && offset - m.offset < m.end - m.start)
+			fd = open_mapped(process, m.path, inode);
+	fclose(maps);
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
 }
 
 void symbols_deinit(struct symbols *symbols)

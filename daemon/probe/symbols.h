@@ -3,15 +3,19 @@
 #ifndef FPROF_PROBE_SYMBOLS_H
 #define FPROF_PROBE_SYMBOLS_H
 
+#include "functions.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 #define SYMBOLS_POINTS_MAX 32 /* functions of one process */
+/* Instead of a present function: the file is a Vulkan driver (it has vk_icdGetInstanceProcAddr). */
+#define SYMBOLS_DRIVER PRESENT_FUNCTIONS
 
 struct symbols_point {
-	int32_t fd; /* of the file */
-	uint32_t function;
-	uint64_t offset; /* in the file */
+	int32_t fd;	   /* of the file */
+	uint32_t function; /* of present_functions, or SYMBOLS_DRIVER */
+	uint64_t offset;   /* in the file */
 };
 
 struct symbols {
@@ -26,6 +30,9 @@ struct symbols {
  * /proc. 0 (there may be none), or -errno: the process's files cannot be listed.
  */
 int symbols_find(int process, struct symbols *ret_symbols);
+/* Opens the file with that inode, where the process maps the byte at offset as code. 0 or -errno.
+ */
+int symbols_open(int process, uint64_t inode, uint64_t offset, int *ret_fd);
 void symbols_deinit(struct symbols *symbols); /* closes the files */
 
 #endif

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, openSync, closeSync, readFileSync, readSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
@@ -19,6 +19,7 @@ before(async () => {
 	const cc = (...args) => execFileSync(process.env.CC ?? 'cc', ['-D_GNU_SOURCE', '-O2', ...args]);
 	cc('-shared', '-fPIC', '-o', program('libfake.so'), source('preload/fake_sdl.c'), source('preload/fake_gl.c'));
 	cc('-o', program('attached'), source('api/attached.c'), `-L${world.dir}`, '-lfake', `-Wl,-rpath,${world.dir}`, '-lpthread', '-ldl');
+	cc('-shared', '-fPIC', '-s', '-o', program('libdriver.so'), source('api/driver.c'), '-ldl');
 	cc('-shared', '-fPIC', '-o', program('presents.so'), source('api/presents.c'), '-ldl');
 	await world.startDaemon();
 	const game = await play();
@@ -38,8 +39,8 @@ function attaching(name, run, options = {}) {
 }
 
 /** The game that does what it is told, once it has begun. */
-async function play() {
-	const game = world.spawn(program('attached'), [], { stdio: ['pipe', 'pipe', 'pipe'] });
+async function play(...args) {
+	const game = world.spawn(program('attached'), args, { stdio: ['pipe', 'pipe', 'pipe'] });
 	let done = 0;
 	await until('the game is ready', () => game.text.includes('ready'));
 	game.do = async (order) => {
@@ -130,6 +131,34 @@ for (const [what, order, zone] of [['that call each other are one frame each', '
 		await game.do('render 1'); // it goes on
 		game.kill();
 	});
+
+attaching('a Vulkan driver is asked for its present, which no symbol names', async () => {
+	const game = await play(program('libdriver.so'));
+	const id = await attached(game);
+	const [one] = (await world.api('/attachments')).attachments;
+	assert.ok(one.functions.includes('vkQueuePresentKHR'));
+	assert.equal(one.unseen, null);
+	await game.do('driver 20');
+	await detach(id);
+	assert.equal((await ended(id)).frames_total, 20);
+	assert.ok(isAsOnDisk(game.pid, program('libdriver.so')));
+	game.kill();
+});
+
+attaching('a Vulkan driver that cannot be asked is said to be unseen', async (t) => {
+	writeFileSync(program('broken'), '');
+	t.after(() => rmSync(program('broken')));
+	const game = await play(program('libdriver.so'));
+	const id = await attached(game);
+	const [one] = (await world.api('/attachments')).attachments;
+	assert.ok(!one.functions.includes('vkQueuePresentKHR'));
+	assert.match(one.unseen, /^the Vulkan driver does not tell/);
+	await game.do('driver 5');
+	await game.do('render 5');
+	await detach(id);
+	assert.equal((await ended(id)).frames_total, 5);
+	game.kill();
+});
 
 attaching('threads have their names, and the frames are those of the first that presents', async () => {
 	const game = await play();

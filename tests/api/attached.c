@@ -7,6 +7,7 @@
  *   swap N        N presents by the innermost of these, which jumps to another of its name
  *   inside N      N presents by a function of its own, eglSwapBuffers
  *   left N        the same, each left by longjmp
+ *   driver N      N presents by the driver that is named as its argument
  *   failed N      presents that say that they showed nothing
  *   thread NAME N a thread of that name presents N times and ends
  *   exec          runs itself anew
@@ -73,6 +74,26 @@ static void left(void)
 	present();
 }
 
+typedef void *(*lookup_fn)(void *, const char *);
+static int (*driver_present)(void *queue, const void *info);
+
+/* As the Vulkan loader does. */
+static void load_driver(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	lookup_fn instance =
+		library ? (lookup_fn)dlsym(library, "vk_icdGetInstanceProcAddr") : NULL;
+	lookup_fn device = instance ? (lookup_fn)instance(NULL, "vkGetDeviceProcAddr") : NULL;
+
+	if (device)
+		driver_present = (int (*)(void *, const void *))device(NULL, "vkQueuePresentKHR");
+}
+
+static void driver(void)
+{
+	driver_present(NULL, "info");
+}
+
 static void failed(void)
 {
 	SDL_UpdateWindowSurface(NULL);
@@ -106,8 +127,8 @@ static void run_thread(const char *name, int count)
 static const struct {
 	const char *name;
 	void (*present)(void);
-} orders[] = {
-	{"render", render}, {"swap", swap}, {"inside", inside}, {"left", left}, {"failed", failed}};
+} orders[] = {{"render", render}, {"swap", swap},     {"inside", inside},
+	      {"left", left},	  {"driver", driver}, {"failed", failed}};
 
 int main(int argc, char **argv)
 {
@@ -115,7 +136,8 @@ int main(int argc, char **argv)
 	int count, i;
 	size_t k;
 
-	(void)argc;
+	if (argc > 1)
+		load_driver(argv[1]);
 	next = (void (*)(void *, unsigned long))dlsym(RTLD_NEXT, "glXSwapBuffers");
 	setvbuf(stdin, NULL, _IONBF, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -3,7 +3,7 @@
 // draw. On a display without a screen and a GPU without hardware.
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
@@ -50,4 +50,23 @@ test('vkcube on lavapipe has the 300 frames that it is told to draw', { skip }, 
 	const { produced, received, overwritten, stored, discarded } = session.ledger;
 	assert.equal(produced, received + overwritten);
 	assert.equal(received, stored + discarded);
+});
+
+test('vkcube, attached while it runs, is seen through its driver', { skip }, async (t) => {
+	const game = world.spawn(VKCUBE, ['--suppress_popups', '--present_mode', '0'], { env: { DISPLAY: `:${display}`, HOME: world.dir,
+		VK_ICD_FILENAMES: path.join(DRIVERS, lavapipe) } });
+	await until('it has its driver', () => readFileSync(`/proc/${game.pid}/maps`, 'utf8').includes('libvulkan_lvp'));
+	const answer = await world.request('POST', '/api/v1/attachments', { headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ pid: game.pid }) });
+	if (answer.status === 503)
+		return t.skip(`games cannot be attached to here: ${JSON.parse(answer.text).detail}`);
+	assert.equal(answer.status, 201, answer.text);
+	const [one] = JSON.parse(answer.text).attachments;
+	assert.deepEqual([one.functions, one.unseen], [['vkQueuePresentKHR'], null]);
+	await world.live(game.pid, 100);
+	game.kill('SIGTERM');
+	const session = await world.ended(game.pid);
+	const { zones } = await world.api(`/sessions/${session.id}/zones?view=flat&frames=all&from=1&to=${session.frames_total}`);
+	assert.deepEqual(zones.map((zone) => [zone.name, zone.calls]), [['vkQueuePresentKHR', session.frames_total]]);
+	return undefined;
 });

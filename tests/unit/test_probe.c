@@ -50,7 +50,8 @@ static int peer_new(const struct service *s)
 /* A request that nothing comes of but its answer. */
 static int ask(int fd, int flags)
 {
-	const struct probe_request q = {PROBE_MAGIC, PROBE_VERSION, UINT16_MAX, 0, 0};
+	const struct probe_request q = {
+		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .op = UINT16_MAX};
 
 	return send(fd, &q, sizeof(q), MSG_NOSIGNAL | flags) < 0 ? -errno : 0;
 }
