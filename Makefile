@@ -216,6 +216,13 @@ fuzz:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" fuzzers
 	@B=$(B) bash tests/fuzz/fuzz.sh
 
+screenshots:
+	@sh tools/need.sh build run check
+	@$(MAKE) --no-print-directory -j"$$(nproc)" all
+	@npm ci --prefix tests --no-audit --no-fund >/dev/null
+	@FPROF_SHOTS=docs/img FPROF_BUILD=$(B) node --test --test-reporter=./tests/reporter.mjs \
+		tests/browser/panels.test.mjs
+
 install: all
 	@B=$(B) VERSION=$(VERSION) ABI=$(ABI) PREFIX=$(PREFIX) BINDIR=$(BINDIR) LIBDIR=$(LIBDIR) \
 		INCLUDEDIR=$(INCLUDEDIR) MANDIR=$(MANDIR) DOCDIR=$(DOCDIR) SYSCONFDIR=$(SYSCONFDIR) \
@@ -238,6 +245,7 @@ help:
 	@echo 'make lint       format, static checks and rules of the tree (part of check)'
 	@echo 'make bench      measure what recording costs'
 	@echo 'make fuzz       fuzz each input (FUZZ_SECONDS=60 each)'
+	@echo 'make screenshots write those of docs/img/ anew'
 	@echo 'make install    DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SYSCONFDIR, UNITDIR'
 	@echo 'make uninstall  the same'
 	@echo 'make clean      remove $(B)/'
@@ -245,5 +253,5 @@ help:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all units fuzzers stress benches packages run check lint bench fuzz install uninstall clean help
+.PHONY: all units fuzzers stress benches packages run check lint bench fuzz screenshots install uninstall clean help
 .DELETE_ON_ERROR:

@@ -86,8 +86,8 @@ export class Actions {
 		this.save.disabled = !session;
 		const state = this.recording.answer?.state;
 		STATES.forEach(([name], at) => this.states[at].setAttribute('aria-pressed', String(live && state === name)));
-		if (this.detail.answer && document.activeElement !== this.level)
-			this.level.value = String(this.detail.answer.default);
+		if (document.activeElement !== this.level)
+			this.level.value = String(this.detail.answer?.default ?? '');
 		setText(this.clear, this.sure ? 'Clear for good' : 'Clear');
 		this.drawTrigger();
 		this.drawExports();
