@@ -55,9 +55,9 @@ first_line() {
 # The tree must not know where it was written, nor keep notes to its writers. Absolute paths are those of any machine,
 # of the API, or of nothing; what ".." leads to is in the tree, or beside an installed program.
 foreign_words() {
-	local files=(. ':!tests/lint/lint.sh' ':!tests/package-lock.json' ':!*/corpus/*') bad=0 known
+	local files=(. ':!tests/lint/lint.sh' ':!tests/package-lock.json' ':!*/corpus/*' ':!web/vendor/*') bad=0 known
 	local machine='usr|etc|run|dev|proc|sys|tmp|var|opt|home|bin|lib'
-	local api='api|sessions|frames|problems|components|tests|fprofd'
+	local api='api|sessions|frames|captures|problems|components|tests|vendor|fprofd'
 	known=$(git ls-files | tr '/' '\n' | sort -u | sed 's/[.+]/\\&/g' | tr '\n' '|')
 	! git grep -nIE 'TODO|FIXME' -- "${files[@]}" || bad=1
 	! git grep -nIP '(?<![\w.$})\]*/{%@-])/(?!('"$machine|$api"'|nonexistent|a|worker)/)[A-Za-z][\w.-]*/\w' -- "${files[@]}" || bad=1
