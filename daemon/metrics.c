@@ -70,6 +70,21 @@ static void store(struct json *out, const struct store_health *h)
 	      h->events_dropped);
 }
 
+static void scheduler(struct json *out, const struct api *api)
+{
+	struct sched_trace_health h;
+
+	sched_trace_health(api->context->sched_trace, &h);
+	count(out, "fprof_scheduler_events_total", "Events of the kernel's scheduler.", h.events);
+	count(out, "fprof_scheduler_events_lost_total",
+	      "Those that the kernel had no room for, or that could not be stored.",
+	      h.lost + h.dropped);
+	count(out, "fprof_scheduler_interruptions_total", "Times that fprof-probe ended.",
+	      h.interruptions);
+	seconds(out, "fprof_scheduler_cpu_seconds_total", "CPU time of the thread that reads them.",
+		h.cost_ns);
+}
+
 static void own(struct json *out, const struct api *api, const struct api_request *q,
 		const struct api_totals *t)
 {
@@ -85,9 +100,11 @@ static void own(struct json *out, const struct api *api, const struct api_reques
 	count(out, "fprof_drain_sweeps_total", "Sweeps over all rings.", drain.sweeps);
 	seconds(out, "fprof_drain_cpu_seconds_total", "CPU time of the drain thread.",
 		drain.busy_ns);
-	if (api_sees_all(q))
+	if (api_sees_all(q)) {
 		count(out, "fprof_clients_refused_total", "Clients that were turned away.",
 		      snapshot.refusals_total);
+		scheduler(out, api);
+	}
 	gauge(out, "fprof_stream_clients", "Listeners of the event stream.",
 	      stream_hub_clients(api->hub));
 	seconds(out, "process_cpu_seconds_total", "CPU time of the daemon.", usage.cpu_ns);
