@@ -16,8 +16,8 @@
 #define ROWS_DEFAULT 1000
 #define ROWS_MAX     100000
 
-static const char *const sorts[] = {"self", "total", NULL};
-enum { SORT_SELF, SORT_TOTAL };
+static const char *const sorts[] = {"self", "total", "gain", NULL};
+enum { SORT_SELF, SORT_TOTAL, SORT_GAIN };
 
 /* --- threads and zones ------------------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ static void json_coverage(struct json *j, const struct critical *c)
 
 /* --- one frame --------------------------------------------------------------------------- */
 
-static const char *reason_of(const struct path_piece *piece, const struct sched_interval *i)
+static const char *reason_of(const struct path_piece *piece, const struct path_interval *i)
 {
 	static const char *const waits[] = {[FPROF_MARKER_WAIT_GPU] = "gpu",
 					    [FPROF_MARKER_WAIT_PRESENT] = "present",
@@ -112,69 +112,71 @@ static const char *reason_of(const struct path_piece *piece, const struct sched_
 	return i ? wait_reason_names[i->reason] : NULL;
 }
 
-/* The interval that names who preempted the thread, or woke it in the end; NULL: none does. */
-static const struct sched_interval *told_by(const struct critical *c,
-					    const struct path_piece *piece)
+/* An interval of the piece's thread, so many after its own; NULL: there is none. */
+static const struct path_interval *interval_of(const struct critical *c,
+					       const struct path_piece *piece, size_t after)
 {
-	const sched_intervals_vec *sched = &c->threads.at.at[piece->thread].sched;
-	size_t i = piece->interval;
+	const struct path_thread *thread = &c->threads.at.at[piece->thread];
+	size_t i = (size_t)piece->interval + after;
 
-	if (i >= sched->count)
-		return NULL;
-	if (piece->end != PATH_GOES_ON && piece->end != PATH_STILL)
-		i++;
-	return i < sched->count && sched->at[i].state == SCHED_STATE_RUNNABLE ? &sched->at[i]
-									      : NULL;
+	return i + 1 < thread->sched.count ? &thread->sched.at[i] : NULL;
 }
 
-/* The track of whoever an interval names, if it is the game's own. */
-static const struct track_row *track_of(const struct critical *c, const struct sched_interval *i)
+/* The track of whomever an interval names, if it is the game's own; *ret_as: as the scheduler's log
+ * has it. */
+static const struct track_row *named_by(const struct critical *c, const struct path_interval *i,
+					struct sched_interval *ret_as)
 {
-	uint32_t thread = PATH_NOBODY;
+	const struct path_person *person = &c->threads.people.at[i->person];
+	uint32_t track = person->thread == PATH_NOBODY ? PATH_NOBODY
+						       : c->threads.at.at[person->thread].track;
 
-	if (i && i->who.tgid == (uint32_t)c->range->row.pid)
-		thread = critical_threads_tid(&c->threads, i->who.tid);
-	if (thread == PATH_NOBODY || c->threads.at.at[thread].track == PATH_NOBODY)
-		return NULL;
-	return &c->range->tracks.at[c->threads.at.at[thread].track];
+	*ret_as = (struct sched_interval){
+		.who = person->who, .wake_flags = i->wake_flags, .preempted = i->preempted};
+	return track == PATH_NOBODY ? NULL : &c->range->tracks.at[track];
 }
 
+/* Who preempted the thread, or woke it in the end. */
 static void json_by(struct json *j, const struct critical *c, const struct path_piece *piece)
 {
-	const struct sched_interval *i = told_by(c, piece);
+	bool waited = piece->end != PATH_GOES_ON && piece->end != PATH_STILL;
+	const struct path_interval *i = interval_of(c, piece, waited);
+	const struct track_row *track = NULL;
+	struct sched_interval as;
 
-	api_json_sched_by(j, i, c->range->row.pid, track_of(c, i));
+	if (i && i->state != SCHED_STATE_RUNNABLE)
+		i = NULL;
+	if (i)
+		track = named_by(c, i, &as);
+	api_json_sched_by(j, i ? &as : NULL, c->range->row.pid, track);
 }
 
 /* Of what waits for a CPU: who had it last. */
 static void json_cpu_had(struct json *j, const struct critical *c, const struct path_piece *piece)
 {
-	const sched_intervals_vec *sched = &c->threads.at.at[piece->thread].sched;
-	size_t next = (size_t)piece->interval + 1;
+	const struct path_interval *next = interval_of(c, piece, 1);
+	const struct track_row *track = NULL;
+	struct sched_interval as;
 
 	json_key(j, "cpu_had");
-	if (piece->state != PATH_RUNNABLE || next >= sched->count ||
-	    sched->at[next].state != SCHED_STATE_RUNNING || sched->at[next].who.tid == 0) {
+	if (piece->state != PATH_RUNNABLE || !next || next->state != SCHED_STATE_RUNNING ||
+	    next->person == 0) {
 		json_null(j);
 		return;
 	}
+	track = named_by(c, next, &as);
 	json_object_begin(j);
-	api_json_sched_who(j, &sched->at[next], c->range->row.pid, track_of(c, &sched->at[next]));
+	api_json_sched_who(j, &as, c->range->row.pid, track);
 	json_object_end(j);
 }
 
 static void json_piece(struct json *j, const struct critical *c, const struct path_piece *piece)
 {
-	const sched_intervals_vec *sched = &c->threads.at.at[piece->thread].sched;
-
 	json_object_begin(j);
 	json_thread(j, c, piece->thread);
 	json_zone(j, c, piece->node);
 	json_member_string(j, "state", path_state_names[piece->state]);
-	json_member_string(j, "reason",
-			   reason_of(piece, piece->interval < sched->count
-						    ? &sched->at[piece->interval]
-						    : NULL));
+	json_member_string(j, "reason", reason_of(piece, interval_of(c, piece, 0)));
 	json_member_string(j, "evidence", path_evidence_names[piece->evidence]);
 	json_member_int(j, "start_ns", piece->begin_ns);
 	json_member_int(j, "duration_ns", piece->end_ns - piece->begin_ns);
@@ -275,11 +277,16 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 	       api_parse_number(q, a, "offset", 0, ROWS_MAX, 0, &ret_request->offset);
 }
 
+static int64_t value_of(const struct path_row *row, int sort)
+{
+	return sort == SORT_SELF ? row->self_ns : sort == SORT_TOTAL ? row->total_ns : row->gain_ns;
+}
+
 static int by_value(const void *a, const void *b, void *userdata)
 {
 	const struct path_row *x = a, *y = b;
-	bool total = *(const int *)userdata == SORT_TOTAL;
-	int64_t u = total ? x->total_ns : x->self_ns, v = total ? y->total_ns : y->self_ns;
+	int sort = *(const int *)userdata;
+	int64_t u = value_of(x, sort), v = value_of(y, sort);
 
 	if (u != v)
 		return u < v ? 1 : -1;
@@ -297,6 +304,10 @@ static void json_row(struct json *j, const struct critical *c, const struct path
 	json_member_double(j, "share",
 			   c->wall_ns > 0 ? (double)row->self_ns / (double)c->wall_ns : 0.0);
 	json_states(j, row->ns);
+	/* without the scheduler nobody knows which waits would have been longer */
+	api_json_ns(j, "gain_ns", c->kernel ? row->gain_ns : NS_UNKNOWN);
+	json_member_int(j, "gain_at_most_ns",
+			row->gain_ns == NS_UNKNOWN ? row->total_ns : row->gain_ns);
 	json_object_end(j);
 }
 

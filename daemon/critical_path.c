@@ -18,82 +18,148 @@
 const char *const path_end_names[PATH_ENDS] = {"goes_on", "interrupt", "process", "kernel",
 					       "lost",	  "loop",      "still"};
 
+/* --- looking up -------------------------------------------------------------------------- */
+
 uint32_t path_thread_of(const struct path_threads *threads, uint32_t tid)
 {
+	const struct path_thread *at = threads->at.at;
 	size_t low = 0, high = threads->with_tid;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if ((uint32_t)threads->at[middle].tid < tid)
+		if ((uint32_t)at[middle].tid < tid)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < threads->with_tid && (uint32_t)threads->at[low].tid == tid ? (uint32_t)low
-										: PATH_NOBODY;
+	return low < threads->with_tid && (uint32_t)at[low].tid == tid ? (uint32_t)low
+								       : PATH_NOBODY;
 }
 
-size_t path_interval_before(const struct path_thread *thread, int64_t t)
+/* The interval i with i.t0 < t <= the next one's t0: its index, SIZE_MAX: not known. It is near the
+ * one that was asked for last: steps from there grow until they are past it. */
+static size_t interval_before(struct path_thread *thread, int64_t t)
 {
-	const sched_intervals_vec *sched = &thread->sched;
-	size_t low = 0, high = sched->count;
+	const struct path_interval *at = thread->sched.at;
+	size_t count = thread->sched.count, low = thread->hint, high = low, step = 1;
 
-	while (low < high) {
+	if (count < 2 || t <= at[0].t0 || t > at[count - 1].t0)
+		return SIZE_MAX;
+	for (; at[low].t0 >= t; step *= 2) {
+		high = low;
+		low -= MIN(step, low);
+	}
+	for (; at[high].t0 < t; step *= 2) {
+		low = high;
+		high += MIN(step, count - 1 - high);
+	}
+	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (sched->at[middle].t1 < t)
-			low = middle + 1;
+		if (at[middle].t0 < t)
+			low = middle;
 		else
 			high = middle;
 	}
-	return low < sched->count && sched->at[low].t0 < t ? low : SIZE_MAX;
+	thread->hint = low;
+	return low;
 }
+
+/* --- who ended which wait ---------------------------------------------------------------- */
 
 /* Did it run when it woke another at t? Of the two intervals that touch at t either may say so. */
-static bool ran_at(const struct path_thread *thread, int64_t t)
+static bool ran_at(struct path_thread *thread, int64_t t)
 {
-	size_t i = path_interval_before(thread, t);
-	const sched_intervals_vec *sched = &thread->sched;
+	const struct path_interval *at = thread->sched.at;
+	size_t i = interval_before(thread, t);
 
 	if (i == SIZE_MAX)
-		return sched->count > 0 && sched->at[0].t0 == t &&
-		       sched->at[0].state == SCHED_STATE_RUNNING;
-	if (sched->at[i].state == SCHED_STATE_RUNNING)
-		return true;
-	return sched->at[i].t1 == t && i + 1 < sched->count &&
-	       sched->at[i + 1].state == SCHED_STATE_RUNNING;
+		return thread->sched.count > 1 && at[0].t0 == t &&
+		       at[0].state == SCHED_STATE_RUNNING;
+	return at[i].state == SCHED_STATE_RUNNING ||
+	       (at[i + 1].t0 == t && i + 2 < thread->sched.count &&
+		at[i + 1].state == SCHED_STATE_RUNNING);
 }
 
-uint32_t path_waker(const struct path_threads *threads, uint32_t thread, size_t interval,
-		    enum path_end *ret_end)
-{
-	const sched_intervals_vec *sched = &threads->at[thread].sched;
-	const struct sched_interval *next = &sched->at[interval + 1];
+/* Who ended it: a thread of the game, or PATH_NOBODY, then how. */
+struct path_wait {
 	uint32_t waker;
+	enum path_end end;
+};
 
-	*ret_end = PATH_LOST;
-	if (interval + 1 >= sched->count || next->state != SCHED_STATE_RUNNABLE || next->preempted)
-		return PATH_NOBODY;
-	if (next->wake_flags & SCHED_BY_INTERRUPT)
-		*ret_end = PATH_INTERRUPT;
-	else if (next->wake_flags & SCHED_BY_KERNEL_THREAD)
-		*ret_end = PATH_KERNEL;
-	else if (next->who.tid != 0 && next->who.tgid != threads->tgid)
-		*ret_end = PATH_PROCESS;
-	if (*ret_end != PATH_LOST || next->who.tid == 0)
-		return PATH_NOBODY;
-	waker = path_thread_of(threads, next->who.tid);
-	if (waker == PATH_NOBODY || waker == thread || !ran_at(&threads->at[waker], next->t0))
-		return PATH_NOBODY;
-	*ret_end = PATH_GOES_ON;
-	return waker;
+static struct path_wait woken_by(struct path_threads *threads, uint32_t thread,
+				 const struct path_interval *wake)
+{
+	const struct path_person *person = &threads->people.at[wake->person];
+	struct path_wait wait = {PATH_NOBODY, PATH_LOST};
+
+	if (wake->wake_flags & SCHED_BY_INTERRUPT)
+		wait.end = PATH_INTERRUPT;
+	else if (wake->wake_flags & SCHED_BY_KERNEL_THREAD)
+		wait.end = PATH_KERNEL;
+	else if (person->who.tid != 0 && person->who.tgid != threads->tgid)
+		wait.end = PATH_PROCESS;
+	if (wait.end != PATH_LOST || person->thread == PATH_NOBODY || person->thread == thread ||
+	    !ran_at(&threads->at.at[person->thread], wake->t0))
+		return wait;
+	return (struct path_wait){person->thread, PATH_GOES_ON};
 }
+
+/* What is unknown was a wait if a wake ended it: so a thread begins. */
+static struct path_wait wait_of(struct path_threads *threads, uint32_t thread, size_t interval)
+{
+	const struct path_thread *t = &threads->at.at[thread];
+	const struct path_interval *i = &t->sched.at[interval];
+	bool last = interval + 2 >= t->sched.count;
+
+	if (i[0].state != SCHED_STATE_BLOCKED && i[0].state != SCHED_STATE_UNKNOWN)
+		return (struct path_wait){PATH_NOBODY, PATH_GOES_ON};
+	if (!last && i[1].state == SCHED_STATE_RUNNABLE && !i[1].preempted)
+		return woken_by(threads, thread, &i[1]);
+	if (i[0].state == SCHED_STATE_UNKNOWN)
+		return (struct path_wait){PATH_NOBODY, PATH_GOES_ON};
+	return (struct path_wait){PATH_NOBODY, last ? PATH_STILL : PATH_LOST};
+}
+
+static void find_people(struct path_threads *threads)
+{
+	size_t i;
+
+	for (i = 0; i < threads->people.count; i++) {
+		struct path_person *person = &threads->people.at[i];
+
+		person->thread = PATH_NOBODY;
+		if (person->who.tid != 0 && person->who.tgid == threads->tgid)
+			person->thread = path_thread_of(threads, person->who.tid);
+	}
+}
+
+void path_resolve(struct path_threads *threads)
+{
+	uint32_t thread;
+	size_t i;
+
+	find_people(threads);
+	for (thread = 0; thread < threads->at.count; thread++) {
+		struct path_thread *t = &threads->at.at[thread];
+
+		for (i = 0; i + 1 < t->sched.count; i++) {
+			struct path_interval *at = &t->sched.at[i];
+			struct path_wait wait = wait_of(threads, thread, i);
+
+			at->end = (uint8_t)wait.end;
+			at->waker = wait.waker == PATH_NOBODY ? 0 : (uint16_t)(wait.waker + 1);
+		}
+	}
+}
+
+/* --- the walk ---------------------------------------------------------------------------- */
 
 struct walk {
-	const struct path_threads *threads;
+	struct path_threads *threads;
 	path_slices_vec *slices;
-	uint32_t frame, thread;
+	uint32_t thread;
 	int64_t t0, t;	/* the frame's begin; what is after t has been walked */
 	size_t without; /* steps that did not go back */
 };
@@ -105,84 +171,59 @@ static int put(struct walk *w, int64_t t0, size_t interval, enum path_end end)
 				   .thread = w->thread,
 				   .interval =
 					   interval == SIZE_MAX ? PATH_NOBODY : (uint32_t)interval,
-				   .frame = w->frame,
 				   .end = end};
 
-	if (w->slices->count == PATH_SLICES_MAX)
-		return -E2BIG;
 	w->t = slice.t0;
 	w->without = 0;
 	return VEC_PUSH(w->slices, slice);
 }
 
-/* The thread was blocked right before w->t. True: its waker goes on. */
-static bool go_to_waker(struct walk *w, size_t interval, enum path_end *ret_end)
-{
-	const struct sched_interval *i = &w->threads->at[w->thread].sched.at[interval];
-	uint32_t waker;
-
-	*ret_end = PATH_STILL;
-	if (i->t1 > w->t)
-		return false;
-	waker = path_waker(w->threads, w->thread, interval, ret_end);
-	if (waker == PATH_NOBODY)
-		return false;
-	if (++w->without > w->threads->count) {
-		*ret_end = PATH_LOOP;
-		return false;
-	}
-	w->thread = waker;
-	return true;
-}
-
-/* What was woken had been waiting, known or not: so a thread begins. */
-static bool waits(const sched_intervals_vec *sched, size_t i)
-{
-	if (sched->at[i].state != SCHED_STATE_UNKNOWN)
-		return sched->at[i].state == SCHED_STATE_BLOCKED;
-	return i + 1 < sched->count && sched->at[i + 1].state == SCHED_STATE_RUNNABLE &&
-	       !sched->at[i + 1].preempted;
-}
-
 static int step(struct walk *w)
 {
-	const struct path_thread *thread = &w->threads->at[w->thread];
-	size_t i = path_interval_before(thread, w->t);
+	struct path_thread *thread = &w->threads->at.at[w->thread];
+	size_t i = interval_before(thread, w->t);
+	const struct path_interval *at;
 	enum path_end end = PATH_GOES_ON;
+	uint32_t waker = 0;
 
 	if (i == SIZE_MAX)
 		return put(w, w->t0, SIZE_MAX, PATH_GOES_ON);
-	if (waits(&thread->sched, i) && go_to_waker(w, i, &end))
-		return 0;
-	return put(w, thread->sched.at[i].t0, i, end);
+	at = &thread->sched.at[i];
+	if (at[1].t0 == w->t) {
+		end = (enum path_end)at->end;
+		waker = at->waker;
+	} else if (at->state == SCHED_STATE_BLOCKED) {
+		end = PATH_STILL;
+	}
+	if (waker == 0)
+		return put(w, at->t0, i, end);
+	if (w->without++ == w->threads->at.count)
+		return put(w, at->t0, i, PATH_LOOP);
+	w->thread = waker - 1;
+	return 0;
 }
 
-static void reverse(struct path_slice *at, size_t count)
+static void reverse(path_slices_vec *slices)
 {
-	size_t i;
+	size_t i, count = slices->count;
 
 	for (i = 0; i < count / 2; i++) {
-		struct path_slice moved = at[i];
+		struct path_slice moved = slices->at[i];
 
-		at[i] = at[count - 1 - i];
-		at[count - 1 - i] = moved;
+		slices->at[i] = slices->at[count - 1 - i];
+		slices->at[count - 1 - i] = moved;
 	}
 }
 
-int path_walk(const struct path_threads *threads, uint32_t thread, uint32_t frame, int64_t t0,
-	      int64_t t1, path_slices_vec *slices)
+int path_walk(struct path_threads *threads, uint32_t thread, int64_t t0, int64_t t1,
+	      path_slices_vec *slices)
 {
-	struct walk w = {.threads = threads,
-			 .slices = slices,
-			 .frame = frame,
-			 .thread = thread,
-			 .t0 = t0,
-			 .t = t1};
-	size_t first = slices->count;
+	struct walk w = {.threads = threads, .slices = slices, .thread = thread, .t0 = t0, .t = t1};
 	int r = 0;
 
+	slices->count = 0;
 	while (w.t > t0 && r == 0)
 		r = step(&w);
-	reverse(slices->at + first, slices->count - first);
+	reverse(slices);
 	return r;
 }

@@ -3,12 +3,14 @@
  * First the walks, over what the scheduler did alone: slices of time, each a thread's. They are
  * put aside by thread, and then one visit of those threads' zones cuts them where the innermost
  * zone changes. So nothing is held of the zones themselves, and threads that no path comes to are
- * not read.
+ * not read. The same visit says what each thread did on its own between its meetings with others,
+ * for which the frames are played again.
  *
  * Points are converted, never durations, so pieces add up to the wall time.
  */
 #include "critical_range.h"
 
+#include "critical_meet.h"
 #include "util.h"
 
 #include <errno.h>
@@ -18,43 +20,63 @@ const char *const path_state_names[PATH_STATES] = {"unknown", "running", "runnab
 						   "gpu"};
 const char *const path_evidence_names[PATH_EVIDENCES] = {"zone", "kernel", "both"};
 
-/* An open zone. */
+/* An open zone, or a track outside of all. */
 struct open_zone {
 	uint32_t node;
 	uint8_t wait; /* of the innermost wait zone */
 };
 
-/* The slices of one thread, in order, and how far they were cut: up to since, within slice at. */
-struct thread_slices {
-	path_slices_vec slices;
-	size_t at;
-	int64_t since;
+/* A part of a frame's path that is one thread's. */
+struct thread_slice {
+	int64_t t0, t1;
+	uint32_t frame; /* index into range->frames, from 1 */
+	enum path_end end;
+};
+
+/* How far a thread's time has been gone through, up to since, and what it is there: nothing of it
+ * changes before limit. */
+struct thread_cursor {
+	const struct path_thread *path;
+	struct slab_list slices;  /* struct thread_slice: where it is on a path */
+	struct slab_list meets;	  /* int64_t: when it meets others */
+	struct slab_list entries; /* struct gain_entry */
+	struct slab_cursor slice, meet;
+	size_t interval, frame;
+	int64_t since, limit;
+	int64_t since_ns;
+	struct thread_slice *last;	 /* of slices */
+	const struct thread_slice *on;	 /* NULL: on no path */
+	const struct path_interval *now; /* NULL: the kernel was not asked */
+	enum path_state state;		 /* outside of wait zones */
+	bool counted;			 /* in a frame that counts */
+	bool plays;			 /* there is something to play */
 };
 
 struct reading {
 	struct critical *c;
 	const struct range *range;
 	bool pieces;
-	struct thread_slices *threads;
+	struct thread_cursor *threads;
+	struct meetings meetings;
+	struct slab *slabs; /* of the threads' lists */
+	size_t entries;
 	/* by node, and by thread for those without a track */
 	VEC(struct path_row) sums;
 	struct path_row *others;
 	/* the track that is visited */
-	struct thread_slices *now; /* NULL: none */
-	uint32_t thread, track;
+	struct thread_cursor *now; /* NULL: none */
+	uint32_t track;
 	VEC(struct open_zone) stack;
-	int64_t at, at_ns; /* the point that was converted last */
 };
 
 /* --- pieces ------------------------------------------------------------------------------ */
 
-static int64_t point_ns(struct reading *x, int64_t t)
+/* As range_ns, for the millions. */
+static inline int64_t point_ns(const struct reading *x, int64_t t)
 {
-	if (x->at != t) {
-		x->at_ns = range_ns(x->range, t);
-		x->at = t;
-	}
-	return x->at_ns;
+	const struct fprof_clock_rate *rate = &x->range->rate;
+
+	return (int64_t)((counted_wide)t * (counted_wide)rate->mult >> rate->shift);
 }
 
 static enum path_state waiting_in(uint8_t wait)
@@ -62,14 +84,17 @@ static enum path_state waiting_in(uint8_t wait)
 	return wait == FPROF_MARKER_WAIT_GPU ? PATH_GPU : PATH_BLOCKED;
 }
 
+static bool is_known(const struct path_interval *i)
+{
+	return i && i->state != SCHED_STATE_UNKNOWN && i->state != SCHED_STATE_GONE;
+}
+
 /* What the thread did, as the kernel has it and the innermost wait zone. */
-static enum path_state state_of(const struct sched_interval *i, uint8_t wait,
+static enum path_state state_of(const struct path_interval *i, uint8_t wait,
 				enum path_evidence *ret_evidence)
 {
-	bool known = i && i->state != SCHED_STATE_UNKNOWN && i->state != SCHED_STATE_GONE;
-
-	*ret_evidence = known ? PATH_BY_KERNEL : PATH_BY_ZONE;
-	if (!known)
+	*ret_evidence = is_known(i) ? PATH_BY_KERNEL : PATH_BY_ZONE;
+	if (!is_known(i))
 		return wait ? waiting_in(wait) : i ? PATH_UNKNOWN : PATH_RUNNING;
 	if (i->state == SCHED_STATE_RUNNABLE)
 		return PATH_RUNNABLE;
@@ -95,90 +120,162 @@ static struct path_row *row_of(struct reading *x, uint32_t thread, uint32_t node
 	return &x->sums.at[node];
 }
 
-static int keep(struct reading *x, const struct path_piece *piece)
-{
-	if (x->c->pieces.count == CRITICAL_PIECES_MAX)
-		return -E2BIG;
-	return VEC_PUSH(&x->c->pieces, *piece);
-}
-
-/* A part [t0, t1) of a slice in which the innermost zone does not change. */
-static int take(struct reading *x, const struct path_slice *slice, int64_t t0, int64_t t1,
+static int keep(struct reading *x, const struct thread_cursor *c, int64_t ns,
 		const struct open_zone *zone)
 {
-	const sched_intervals_vec *sched = &x->c->threads.at.at[slice->thread].sched;
-	struct path_piece piece = {.t0 = t0,
-				   .t1 = t1,
-				   .thread = slice->thread,
+	struct path_piece piece = {.t0 = c->since,
+				   .begin_ns = c->since_ns,
+				   .end_ns = ns,
+				   .thread = (uint32_t)(c - x->threads),
 				   .node = zone->node,
-				   .interval = slice->interval,
-				   .end = slice->end,
+				   .interval = c->now ? (uint32_t)c->interval : PATH_NOBODY,
+				   .end = c->on->end,
 				   .wait = zone->wait};
-	struct path_row *row = row_of(x, slice->thread, zone->node);
-	int64_t ns;
+
+	piece.state = state_of(c->now, zone->wait, &piece.evidence);
+	if (x->c->pieces.count == CRITICAL_PIECES_MAX)
+		return -E2BIG;
+	return VEC_PUSH(&x->c->pieces, piece);
+}
+
+/* The cursor is on a path: its part up to t, which is at ns, belongs to the zone. */
+static int take(struct reading *x, const struct thread_cursor *c, int64_t ns,
+		const struct open_zone *zone)
+{
+	uint32_t thread = (uint32_t)(c - x->threads);
+	struct path_row *row = row_of(x, thread, zone->node);
+	enum path_evidence evidence;
+	enum path_state state = zone->wait ? state_of(c->now, zone->wait, &evidence) : c->state;
 
 	if (!row)
 		return -ENOMEM;
-	piece.state = state_of(slice->interval == PATH_NOBODY ? NULL : &sched->at[slice->interval],
-			       zone->wait, &piece.evidence);
-	piece.begin_ns = point_ns(x, t0);
-	piece.end_ns = point_ns(x, t1);
-	ns = piece.end_ns - piece.begin_ns;
-	row->thread = slice->thread;
-	row->node = zone->node;
-	row->frames += row->seen != slice->frame + 1;
-	row->seen = slice->frame + 1;
-	row->ns[piece.state] += ns;
-	x->c->ns[piece.state] += ns;
-	if (piece.end != PATH_GOES_ON)
-		x->c->waits_ns[piece.end] += ns;
-	return x->pieces ? keep(x, &piece) : 0;
+	row->thread = thread;
+	row->frames += row->seen != c->on->frame;
+	row->seen = c->on->frame;
+	row->ns[state] += ns - c->since_ns;
+	if (c->on->end != PATH_GOES_ON)
+		x->c->waits_ns[c->on->end] += ns - c->since_ns;
+	return x->pieces ? keep(x, c, ns, zone) : 0;
 }
 
-/* Up to t the track was in zone. */
-static int cut(struct reading *x, int64_t t, const struct open_zone *zone)
+/* The same for what is played. What sleeps, or waits for what paces it, wakes when it woke. */
+static int play(struct reading *x, struct thread_cursor *c, int64_t ns,
+		const struct open_zone *zone)
 {
-	struct thread_slices *s = x->now;
+	uint32_t what = zone->node == PATH_NOBODY ? GAIN_NODE_NONE : zone->node;
+	const struct path_interval *i = c->now;
+
+	if (!is_known(i) ? zone->wait != 0
+			 : i->state == SCHED_STATE_BLOCKED &&
+				   (zone->wait || i->reason == WAIT_SLEEP || i->reason == WAIT_GPU))
+		what |= GAIN_UNTIL;
+	x->entries++;
+	return gain_add(&c->entries, &x->slabs, what, ns - c->since_ns);
+}
+
+/* Finds out in which frame the thread is at since. */
+static void look_for_frame(struct reading *x, struct thread_cursor *c)
+{
+	const struct counted *counted = &x->c->tree.counted;
+	const struct frame_row *row;
+
+	c->counted = false;
+	for (; c->frame < counted->frames.count; c->frame++) {
+		row = &x->range->frames.frames.at[counted->frames.at[c->frame].index].row;
+		if (row->t1 <= c->since)
+			continue;
+		c->counted = row->t0 <= c->since;
+		c->limit = MIN(c->limit, c->counted ? row->t1 : row->t0);
+		return;
+	}
+}
+
+static void look_for_slice(struct thread_cursor *c)
+{
+	while ((c->on = slab_peek(&c->slice)) && c->on->t1 <= c->since)
+		slab_step(&c->slice, sizeof(*c->on));
+	if (!c->on)
+		return;
+	c->limit = MIN(c->limit, c->on->t0 > c->since ? c->on->t0 : c->on->t1);
+	if (c->on->t0 > c->since)
+		c->on = NULL;
+}
+
+static void look_for_interval(struct thread_cursor *c)
+{
+	const struct path_interval *at = c->path->sched.at;
+	size_t count = c->path->sched.count;
+	enum path_evidence evidence;
+
+	while (c->interval + 1 < count && at[c->interval + 1].t0 <= c->since)
+		c->interval++;
+	c->now = c->interval + 1 < count ? &at[c->interval] : NULL;
+	if (c->now)
+		c->limit = MIN(c->limit, c->now[1].t0);
+	c->plays = !c->now || c->now->waker == 0;
+	c->state = state_of(c->now, 0, &evidence);
+}
+
+/* Finds out what the thread does from since on, and until when. */
+static int look(struct reading *x, struct thread_cursor *c)
+{
+	const int64_t *t;
 	int r = 0;
 
-	for (; r == 0 && s->at < s->slices.count && s->slices.at[s->at].t0 < t; s->at++) {
-		const struct path_slice *slice = &s->slices.at[s->at];
-		int64_t t0 = MAX(slice->t0, s->since), t1 = MIN(slice->t1, t);
-
-		if (t0 < t1)
-			r = take(x, slice, t0, t1, zone);
-		if (slice->t1 > t)
-			break;
+	while ((t = slab_peek(&c->meet)) && *t <= c->since && r == 0) {
+		r = gain_add(&c->entries, &x->slabs, GAIN_MEETS, 0);
+		slab_step(&c->meet, sizeof(*t));
 	}
-	s->since = MAX(s->since, t);
+	c->limit = t ? *t : INT64_MAX;
+	look_for_frame(x, c);
+	look_for_slice(c);
+	look_for_interval(c);
+	c->plays &= c->counted && x->entries < CRITICAL_ENTRIES_MAX;
+	return r;
+}
+
+/* Up to t the thread was in zone. */
+static int cut(struct reading *x, struct thread_cursor *c, int64_t t, const struct open_zone *zone)
+{
+	int r = 0;
+
+	while (c->since < t && r == 0) {
+		int64_t next, ns;
+
+		if (c->since >= c->limit)
+			r = look(x, c);
+		next = MIN(t, c->limit);
+		ns = point_ns(x, next);
+		if (c->plays && r == 0)
+			r = play(x, c, ns, zone);
+		if (c->on && r == 0)
+			r = take(x, c, ns, zone);
+		c->since = next;
+		c->since_ns = ns;
+	}
 	return r;
 }
 
 /* --- the visit --------------------------------------------------------------------------- */
 
-static const struct open_zone *innermost(const struct reading *x, struct open_zone *root)
+static struct open_zone innermost(const struct reading *x)
 {
 	if (x->stack.count > 0)
-		return &x->stack.at[x->stack.count - 1];
-	*root = (struct open_zone){.node = x->track};
-	return root;
-}
-
-static int cut_here(struct reading *x, int64_t t)
-{
-	struct open_zone root;
-
-	return x->now ? cut(x, t, innermost(x, &root)) : 0;
+		return x->stack.at[x->stack.count - 1];
+	return (struct open_zone){.node = x->track};
 }
 
 /* What is left of the track's time; another one of this tid may follow it. */
 static int finish_track(struct reading *x)
 {
-	int64_t end = x->now ? x->range->tracks.at[x->track].end_ticks : 0;
+	struct open_zone outside;
 	int r;
 
+	if (!x->now)
+		return 0;
 	x->stack.count = 0;
-	r = cut_here(x, MIN(end, x->range->t1));
+	outside = innermost(x);
+	r = cut(x, x->now, MIN(x->range->tracks.at[x->track].end_ticks, x->range->t1), &outside);
 	x->now = NULL;
 	return r;
 }
@@ -186,20 +283,19 @@ static int finish_track(struct reading *x)
 static int on_track(void *userdata, size_t index, const struct track_row *track)
 {
 	struct reading *x = userdata;
+	uint32_t thread;
 	int r = finish_track(x);
 
 	(void)track;
 	if (r < 0)
 		return r;
 	x->track = (uint32_t)index;
-	x->thread = critical_threads_track(&x->c->threads, x->range, x->track);
-	if (x->thread == PATH_NOBODY)
+	thread = critical_threads_track(&x->c->threads, x->range, x->track);
+	if (thread == PATH_NOBODY || !x->threads[thread].slices.first ||
+	    x->threads[thread].since >= x->range->t1)
 		return 1;
-	x->now = &x->threads[x->thread];
-	if (x->now->at < x->now->slices.count)
-		return 0;
-	x->now = NULL;
-	return 1;
+	x->now = &x->threads[thread];
+	return 0;
 }
 
 static uint8_t wait_of(const struct reading *x, uint32_t marker, uint8_t outer)
@@ -212,21 +308,21 @@ static uint8_t wait_of(const struct reading *x, uint32_t marker, uint8_t outer)
 static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 {
 	struct reading *x = userdata;
-	struct open_zone root, inner = *innermost(x, &root);
-	int r = cut(x, t, &inner);
+	struct open_zone zone = innermost(x);
+	int r = cut(x, x->now, t, &zone);
 
 	(void)depth;
 	if (r < 0)
 		return r;
-	r = zone_tree_enter(&x->c->tree, inner.node, marker, &inner.node);
-	inner.wait = wait_of(x, marker, inner.wait);
-	return r < 0 ? r : VEC_PUSH(&x->stack, inner);
+	r = zone_tree_enter(&x->c->tree, zone.node, marker, &zone.node);
+	zone.wait = wait_of(x, marker, zone.wait);
+	return r < 0 ? r : VEC_PUSH(&x->stack, zone);
 }
 
 static int on_end(void *userdata, const struct range_zone *zone)
 {
 	struct reading *x = userdata;
-	int r = cut(x, zone->end, &x->stack.at[x->stack.count - 1]);
+	int r = cut(x, x->now, zone->end, &x->stack.at[x->stack.count - 1]);
 
 	x->stack.count--;
 	return r;
@@ -241,7 +337,7 @@ static int on_gap(void *userdata, const struct gap_row *gap)
 	return 0;
 }
 
-/* Slices of threads without a track, or after its end. */
+/* Threads without a track, after its end, or on no path; and the last meetings of all. */
 static int take_rest(struct reading *x)
 {
 	size_t i;
@@ -250,71 +346,153 @@ static int take_rest(struct reading *x)
 	for (i = 0; i < x->c->threads.at.count && r == 0; i++) {
 		const struct open_zone outside = {.node = x->c->threads.at.at[i].track};
 
-		x->now = &x->threads[i];
-		if (x->now->at == x->now->slices.count)
-			continue;
-		r = cut(x, INT64_MAX, &outside);
+		r = cut(x, &x->threads[i], x->range->t1, &outside);
+		if (r == 0)
+			r = look(x, &x->threads[i]);
 	}
-	x->now = NULL;
 	return r;
 }
 
-/* --- all of it --------------------------------------------------------------------------- */
+/* --- the walks --------------------------------------------------------------------------- */
+
+static const struct frame_row *counted_row(const struct reading *x, size_t i)
+{
+	return &x->range->frames.frames.at[x->c->tree.counted.frames.at[i].index].row;
+}
+
+/* Those that touch are one, unless they end in different ways. */
+static int add_slice(struct reading *x, struct thread_cursor *c, const struct thread_slice *slice)
+{
+	struct thread_slice *last = c->last;
+
+	if (last && last->t1 == slice->t0 && last->frame == slice->frame &&
+	    last->end == PATH_GOES_ON && slice->end == PATH_GOES_ON) {
+		last->t1 = slice->t1;
+		return 0;
+	}
+	c->last = slab_append(&x->slabs, &c->slices, sizeof(*slice));
+	if (!c->last)
+		return -ENOMEM;
+	*c->last = *slice;
+	return 0;
+}
 
 /* Puts the slices of a frame to their threads'. */
-static int put_aside(struct reading *x, const path_slices_vec *slices)
+static int put_aside(struct reading *x, const path_slices_vec *slices, uint32_t frame)
 {
 	size_t i;
 	int r = 0;
 
 	for (i = 0; i < slices->count && r == 0; i++) {
-		x->c->kernel |= slices->at[i].interval != PATH_NOBODY;
-		r = VEC_PUSH(&x->threads[slices->at[i].thread].slices, slices->at[i]);
+		const struct path_slice *s = &slices->at[i];
+
+		x->c->kernel |= s->interval != PATH_NOBODY;
+		r = add_slice(x, &x->threads[s->thread],
+			      &(struct thread_slice){s->t0, s->t1, frame, s->end});
 	}
 	return r;
 }
 
+/* The thread that marks a frame: by its track, or, where that has no row, the one added for it. */
 static uint32_t marking_thread(const struct reading *x, const struct frame_row *row)
 {
+	const struct path_threads *threads = &x->c->threads;
 	size_t i;
 
 	for (i = 0; i < x->range->tracks.count; i++)
 		if (x->range->tracks.at[i].track == row->track)
-			return critical_threads_track(&x->c->threads, x->range, (uint32_t)i);
-	for (i = 0; i < x->c->threads.at.count; i++)
-		if (x->c->threads.at.at[i].track == PATH_NOBODY && x->c->threads.at.at[i].tid == 0)
-			return (uint32_t)i;
-	return PATH_NOBODY;
+			return critical_threads_track(threads, x->range, (uint32_t)i);
+	for (i = 0; i + 1 < threads->at.count; i++)
+		if (threads->at.at[i].track == PATH_NOBODY && threads->at.at[i].tid == 0)
+			break;
+	return (uint32_t)i;
 }
 
-static int walk_frames(struct reading *x)
+static int walk_frames(struct reading *x, const uint32_t *marking)
 {
 	const struct counted *counted = &x->c->tree.counted;
-	const struct path_threads threads = {.at = x->c->threads.at.at,
-					     .count = x->c->threads.at.count,
-					     .with_tid = x->c->threads.with_tid,
-					     .tgid = (uint32_t)x->range->row.pid};
 	path_slices_vec slices = {0};
 	size_t i;
 	int r = 0;
 
 	for (i = 0; i < counted->frames.count && r == 0; i++) {
-		size_t index = counted->frames.at[i].index;
-		const struct frame_row *row = &x->range->frames.frames.at[index].row;
+		const struct frame_row *row = counted_row(x, i);
 
-		slices.count = 0;
-		r = path_walk(&threads, marking_thread(x, row), (uint32_t)index, row->t0, row->t1,
-			      &slices);
+		r = path_walk(&x->c->threads, marking[i], row->t0, row->t1, &slices);
 		if (r == 0)
-			r = put_aside(x, &slices);
+			r = put_aside(x, &slices, (uint32_t)counted->frames.at[i].index + 1);
 	}
 	VEC_FREE(&slices);
 	return r;
 }
 
+static int add_meet(struct reading *x, size_t thread, int64_t t)
+{
+	int64_t *place = slab_append(&x->slabs, &x->threads[thread].meets, sizeof(t));
+
+	if (!place)
+		return -ENOMEM;
+	*place = t;
+	return 0;
+}
+
+/* To each thread when it meets another. */
+static int share_meetings(struct reading *x)
+{
+	size_t i, k;
+	int r = 0;
+
+	for (i = 0; i < x->meetings.count && r == 0; i++) {
+		const struct gain_meeting *m = &x->meetings.at[i];
+
+		for (k = 0; m->kind == GAIN_BEGIN && k < x->c->threads.at.count && r == 0; k++)
+			r = add_meet(x, k, m->t);
+		if (m->kind != GAIN_BEGIN)
+			r = add_meet(x, m->thread, m->t);
+		if (r == 0 && m->kind == GAIN_WAKE)
+			r = add_meet(x, m->waker, m->t);
+	}
+	for (i = 0; i < x->c->threads.at.count; i++) {
+		x->threads[i].slice.block = x->threads[i].slices.first;
+		x->threads[i].meet.block = x->threads[i].meets.first;
+	}
+	return r;
+}
+
+static int find_paths(struct reading *x)
+{
+	const struct counted *counted = &x->c->tree.counted;
+	_cleanup_free_ uint32_t *marking = calloc(counted->frames.count + 1, sizeof(*marking));
+	size_t i;
+	int r;
+
+	if (!marking)
+		return -ENOMEM;
+	for (i = 0; i < counted->frames.count; i++)
+		marking[i] = marking_thread(x, counted_row(x, i));
+	r = walk_frames(x, marking);
+	if (r == 0)
+		r = meetings_find(counted, &x->c->threads, marking, &x->meetings);
+	return r < 0 ? r : share_meetings(x);
+}
+
+/* --- rows -------------------------------------------------------------------------------- */
+
 static int add_row(struct critical *c, const struct path_row *row)
 {
 	return row->total_ns > 0 ? VEC_PUSH(&c->rows, *row) : 0;
+}
+
+static void add_states(struct critical *c, struct path_row *row)
+{
+	int state;
+
+	for (state = 0; state < PATH_STATES; state++) {
+		row->self_ns += row->ns[state];
+		c->ns[state] += row->ns[state];
+	}
+	row->total_ns += row->self_ns;
+	row->gain_ns = NS_UNKNOWN;
 }
 
 /* Nodes come after those that they are in. */
@@ -322,7 +500,7 @@ static int add_up(struct reading *x)
 {
 	struct critical *c = x->c;
 	size_t i;
-	int r = 0, state;
+	int r = 0;
 
 	if (!row_of(x, 0, (uint32_t)c->tree.nodes.count - 1))
 		return -ENOMEM;
@@ -331,9 +509,7 @@ static int add_up(struct reading *x)
 		uint32_t parent = c->tree.nodes.at[i].parent;
 
 		row->node = (uint32_t)i;
-		for (state = 0; state < PATH_STATES; state++)
-			row->self_ns += row->ns[state];
-		row->total_ns += row->self_ns;
+		add_states(c, row);
 		if (parent == ZONE_NODE_NONE || row->total_ns == 0)
 			continue;
 		x->sums.at[parent].total_ns += row->total_ns;
@@ -342,21 +518,130 @@ static int add_up(struct reading *x)
 	for (i = 0; i < x->sums.count && r == 0; i++)
 		r = add_row(c, &x->sums.at[i]);
 	for (i = 0; i < c->threads.at.count && r == 0; i++) {
-		struct path_row *row = &x->others[i];
-
-		for (state = 0; state < PATH_STATES; state++)
-			row->self_ns += row->ns[state];
-		row->total_ns = row->self_ns;
-		r = add_row(c, row);
+		add_states(c, &x->others[i]);
+		r = add_row(c, &x->others[i]);
 	}
 	return r;
 }
+
+static int by_self(const void *a, const void *b, void *userdata)
+{
+	const struct path_row *rows = userdata;
+	int64_t x = rows[*(const uint32_t *)a].self_ns, y = rows[*(const uint32_t *)b].self_ns;
+
+	return (x < y) - (x > y);
+}
+
+static int by_total(const void *a, const void *b, void *userdata)
+{
+	const struct path_row *rows = userdata;
+	int64_t x = rows[*(const uint32_t *)a].total_ns, y = rows[*(const uint32_t *)b].total_ns;
+
+	return (x < y) - (x > y);
+}
+
+/* Gives keys to the first of the rows in the order of compare. */
+static void choose(struct critical *c, uint32_t *order,
+		   int (*compare)(const void *, const void *, void *), uint32_t *keys,
+		   unsigned *count, unsigned most)
+{
+	size_t i;
+
+	for (i = 0; i < c->rows.count; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, c->rows.count, sizeof(*order), compare, c->rows.at);
+	for (i = 0; i < c->rows.count && *count < most; i++) {
+		struct path_row *row = &c->rows.at[order[i]];
+
+		if (row->node == PATH_NOBODY || row->gain_ns != NS_UNKNOWN)
+			continue;
+		row->gain_ns = 0;
+		keys[(*count)++] = order[i];
+	}
+}
+
+/* A node's keys are those of its own and of all around it. */
+static uint64_t *keys_by_node(const struct critical *c, const uint32_t *keys, unsigned count)
+{
+	uint64_t *of = calloc(c->tree.nodes.count + 1, sizeof(*of));
+	size_t i;
+	unsigned k;
+
+	for (k = 0; of && k < count; k++)
+		of[c->rows.at[keys[k]].node] |= UINT64_C(1) << k;
+	for (i = 0; of && i < c->tree.nodes.count; i++)
+		if (c->tree.nodes.at[i].parent != ZONE_NODE_NONE)
+			of[i] |= of[c->tree.nodes.at[i].parent];
+	return of;
+}
+
+static int play_keys(struct reading *x, const uint32_t *keys, unsigned count)
+{
+	struct critical *c = x->c;
+	_cleanup_free_ struct slab_list *entries =
+		calloc(c->threads.at.count + 1, sizeof(*entries));
+	_cleanup_free_ uint64_t *of = keys_by_node(c, keys, count);
+	int64_t gains[GAIN_KEYS_MAX] = {0};
+	const struct gain_play all = {.threads = entries,
+				      .thread_count = c->threads.at.count,
+				      .meetings = x->meetings.at,
+				      .meeting_count = x->meetings.count,
+				      .keys = of,
+				      .node_count = c->tree.nodes.count,
+				      .key_count = count};
+	size_t i;
+	int r;
+
+	if (!entries || !of)
+		return -ENOMEM;
+	for (i = 0; i < c->threads.at.count; i++)
+		entries[i] = x->threads[i].entries;
+	r = gain_play(&all, gains);
+	for (i = 0; i < count && r == 0; i++)
+		c->rows.at[keys[i]].gain_ns = gains[i];
+	return r;
+}
+
+static int find_gains(struct reading *x)
+{
+	_cleanup_free_ uint32_t *order = calloc(x->c->rows.count + 1, sizeof(*order));
+	uint32_t keys[GAIN_KEYS_MAX];
+	unsigned count = 0;
+
+	if (!order)
+		return -ENOMEM;
+	if (x->entries >= CRITICAL_ENTRIES_MAX)
+		return 0;
+	choose(x->c, order, by_self, keys, &count, GAIN_KEYS_MAX / 2);
+	choose(x->c, order, by_total, keys, &count, GAIN_KEYS_MAX);
+	return play_keys(x, keys, count);
+}
+
+/* --- all of it --------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
 	const struct path_piece *x = a, *y = b;
 
 	return (x->t0 > y->t0) - (x->t0 < y->t0);
+}
+
+static int prepare(struct reading *x)
+{
+	size_t i, count = x->c->threads.at.count;
+
+	x->threads = calloc(count + 1, sizeof(*x->threads));
+	x->others = calloc(count + 1, sizeof(*x->others));
+	if (!x->threads || !x->others)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		x->threads[i].path = &x->c->threads.at.at[i];
+		x->threads[i].since = x->threads[i].limit = x->range->t0;
+		x->threads[i].since_ns = range_ns(x->range, x->range->t0);
+		x->others[i].thread = (uint32_t)i;
+		x->others[i].node = PATH_NOBODY;
+	}
+	return 0;
 }
 
 static int read_paths(struct history *h, struct reading *x)
@@ -367,17 +652,10 @@ static int read_paths(struct history *h, struct reading *x)
 					      .begin = on_begin,
 					      .end = on_end,
 					      .gap = on_gap};
-	struct critical *c = x->c;
-	size_t i, count = c->threads.at.count;
-	int r;
+	int r = prepare(x);
 
-	x->threads = calloc(count + 1, sizeof(*x->threads));
-	x->others = calloc(count + 1, sizeof(*x->others));
-	if (!x->threads || !x->others)
-		return -ENOMEM;
-	for (i = 0; i < count; i++)
-		x->threads[i].since = INT64_MIN;
-	r = walk_frames(x);
+	if (r == 0)
+		r = find_paths(x);
 	if (r == 0)
 		r = range_visit(h, x->range, &visitor);
 	if (r == 0)
@@ -386,21 +664,21 @@ static int read_paths(struct history *h, struct reading *x)
 		r = take_rest(x);
 	if (r == 0)
 		r = add_up(x);
-	if (r == 0 && c->pieces.count > 1)
-		qsort(c->pieces.at, c->pieces.count, sizeof(*c->pieces.at), by_time);
+	if (r == 0)
+		r = find_gains(x);
+	if (r == 0 && x->c->pieces.count > 1)
+		qsort(x->c->pieces.at, x->c->pieces.count, sizeof(*x->c->pieces.at), by_time);
 	return r;
 }
 
 static void reading_deinit(struct reading *x)
 {
-	size_t i;
-
-	for (i = 0; x->threads && i < x->c->threads.at.count; i++)
-		VEC_FREE(&x->threads[i].slices);
 	free(x->threads);
 	free(x->others);
 	VEC_FREE(&x->sums);
 	VEC_FREE(&x->stack);
+	meetings_deinit(&x->meetings);
+	slab_free(x->slabs);
 }
 
 void critical_deinit(struct critical *critical)
@@ -415,7 +693,7 @@ int critical_read(struct history *h, const struct range *range, unsigned flags, 
 		  struct critical *ret_critical)
 {
 	struct critical c = {.range = range};
-	struct reading x = {.c = &c, .range = range, .pieces = pieces, .at = INT64_MIN};
+	struct reading x = {.c = &c, .range = range, .pieces = pieces};
 	int r = zone_tree_begin(range, flags | COUNTED_EVENTS, &c.tree);
 
 	if (r < 0)

@@ -6,6 +6,7 @@
 #ifndef FPROF_DAEMON_CRITICAL_RANGE_H
 #define FPROF_DAEMON_CRITICAL_RANGE_H
 
+#include "critical_gain.h"
 #include "critical_path.h"
 #include "critical_threads.h"
 #include "zone_tree.h"
@@ -28,7 +29,7 @@ enum path_evidence { PATH_BY_ZONE, PATH_BY_KERNEL, PATH_BY_BOTH, PATH_EVIDENCES 
 extern const char *const path_evidence_names[PATH_EVIDENCES];
 
 struct path_piece {
-	int64_t t0, t1;		  /* ticks */
+	int64_t t0;		  /* ticks */
 	int64_t begin_ns, end_ns; /* from the session's start */
 	uint32_t thread;	  /* index into threads */
 	uint32_t node;		  /* of the tree; PATH_NOBODY: the thread has no track */
@@ -47,13 +48,14 @@ struct path_row {
 	int64_t ns[PATH_STATES];
 	int64_t self_ns;  /* their sum */
 	int64_t total_ns; /* with the zones inside */
+	int64_t gain_ns;  /* critical_gain.h, of both; NS_UNKNOWN: it was not played */
 	uint32_t seen;	  /* inside: the last frame counted, from 1 */
 };
 
 struct critical {
 	const struct range *range;
 	struct zone_tree tree; /* its nodes; those of tracks stand for threads outside of zones */
-	struct critical_threads threads;
+	struct path_threads threads;
 	bool kernel; /* the scheduler was asked about some of it */
 	int64_t wall_ns;
 	int64_t ns[PATH_STATES];       /* add up to it */
@@ -62,8 +64,10 @@ struct critical {
 	VEC(struct path_row) rows;     /* those with time, in the order of their nodes */
 	uint64_t gaps, lost_events;    /* of zones, on the tracks that were read */
 };
-#define CRITICAL_PIECES_MAX (1u << 18)
-/* flags: enum counted_flags. pieces: those are wanted. 0, -E2BIG, -EIO, -ENOMEM. */
+#define CRITICAL_PIECES_MAX  (1u << 18)
+#define CRITICAL_ENTRIES_MAX (1u << 23) /* beyond them nothing is played */
+/* flags: enum counted_flags. pieces: those are wanted. The GAIN_KEYS_MAX rows with the most self
+ * and total time are played. 0, -E2BIG, -EIO, -ENOMEM. */
 int critical_read(struct history *h, const struct range *range, unsigned flags, bool pieces,
 		  struct critical *ret_critical);
 void critical_deinit(struct critical *critical);

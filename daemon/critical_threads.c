@@ -3,45 +3,89 @@
  * A thread's wakers are known only once it was read, so threads are read one after the other until
  * no new one turns up. Most threads of a game never wake one that a frame waits for, and are never
  * read.
+ *
+ * What is read is kept short, and who is named is kept once: there are hundreds of thousands of
+ * intervals in ten seconds, and touching memory for the first time costs more than all the rest.
  */
 #include "critical_threads.h"
 
+#include "history_sched.h"
+#include "slab.h"
 #include "util.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define SEEN_SIZE (4 * CRITICAL_THREADS_MAX)
+#define PEOPLE_FIRST   64u
+#define INTERVAL_BYTES (CRITICAL_INTERVALS_MAX * sizeof(struct path_interval))
+#define WAKER	       (PATH_NOBODY - 1) /* while reading: a person who is among the wakers */
 
 struct reading {
 	struct history *h;
 	const struct range *range;
-	struct critical_threads *threads;
+	struct path_threads *threads;
 	size_t intervals;
-	uint32_t seen[SEEN_SIZE]; /* tids, by their hash; 0: free */
+	/* by the hash of who: 1 + an index into people; twice as many as there are, at least */
+	uint32_t *index;
+	size_t index_size;
+	size_t reading;	      /* the thread */
+	VEC(uint32_t) wakers; /* people who woke one of them */
 };
 
-void critical_threads_deinit(struct critical_threads *threads)
+void critical_threads_deinit(struct path_threads *threads)
 {
-	size_t i;
-
-	for (i = 0; i < threads->at.count; i++)
-		VEC_FREE(&threads->at.at[i].sched);
+	slab_release(threads->intervals, INTERVAL_BYTES);
 	VEC_FREE(&threads->at);
+	VEC_FREE(&threads->people);
 }
 
-/* Is it new? It is not any more. */
-static bool is_new(struct reading *x, uint32_t tid)
+/* --- people ------------------------------------------------------------------------------ */
+
+static size_t place_of(const struct reading *x, const struct sched_who *who)
 {
-	size_t at = tid * UINT32_C(2654435761) % SEEN_SIZE;
+	size_t at = who->tid * UINT32_C(2654435761) & (x->index_size - 1);
 
-	while (x->seen[at] && x->seen[at] != tid)
-		at = (at + 1) % SEEN_SIZE;
-	if (x->seen[at])
-		return false;
-	x->seen[at] = tid;
-	return true;
+	while (x->index[at] &&
+	       memcmp(&x->threads->people.at[x->index[at] - 1].who, who, sizeof(*who)) != 0)
+		at = (at + 1) & (x->index_size - 1);
+	return at;
 }
+
+static int grow_index(struct reading *x)
+{
+	size_t size = x->index_size ? 2 * x->index_size : PEOPLE_FIRST, i;
+	uint32_t *index = calloc(size, sizeof(*index));
+
+	if (!index)
+		return -ENOMEM;
+	free(x->index);
+	x->index = index;
+	x->index_size = size;
+	for (i = 0; i < x->threads->people.count; i++)
+		x->index[place_of(x, &x->threads->people.at[i].who)] = (uint32_t)i + 1;
+	return 0;
+}
+
+/* Nobody is the first of all. */
+static int person_of(struct reading *x, const struct sched_who *who, uint32_t *ret_person)
+{
+	struct path_person person = {.who = *who, .thread = PATH_NOBODY};
+	size_t at;
+
+	if (2 * (x->threads->people.count + 1) > x->index_size && grow_index(x) < 0)
+		return -ENOMEM;
+	at = place_of(x, who);
+	*ret_person = x->index[at] ? x->index[at] - 1 : 0;
+	if (x->index[at] || x->threads->people.count == PATH_PEOPLE_MAX)
+		return 0;
+	if (VEC_PUSH(&x->threads->people, person) < 0)
+		return -ENOMEM;
+	x->index[at] = (uint32_t)x->threads->people.count;
+	*ret_person = x->index[at] - 1;
+	return 0;
+}
+
+/* --- threads ----------------------------------------------------------------------------- */
 
 static uint32_t track_with(const struct range *range, int32_t tid)
 {
@@ -53,8 +97,14 @@ static uint32_t track_with(const struct range *range, int32_t tid)
 	return PATH_NOBODY;
 }
 
+/* One with a tid may be there already. */
 static int add(struct reading *x, const struct path_thread *thread)
 {
+	size_t i;
+
+	for (i = 0; i < x->threads->at.count && thread->tid > 0; i++)
+		if (x->threads->at.at[i].tid == thread->tid)
+			return 0;
 	if (x->threads->at.count == CRITICAL_THREADS_MAX)
 		return -E2BIG;
 	return VEC_PUSH(&x->threads->at, *thread);
@@ -72,49 +122,75 @@ static int add_marking(struct reading *x, uint32_t track)
 		if (x->threads->at.at[i].track == thread.track)
 			return 0;
 	if (thread.track != PATH_NOBODY && x->range->tracks.at[thread.track].kind == TRACK_THREAD)
-		thread.tid = x->range->tracks.at[thread.track].tid;
-	return thread.tid <= 0 || is_new(x, (uint32_t)thread.tid) ? add(x, &thread) : 0;
+		thread.tid = MAX(x->range->tracks.at[thread.track].tid, 0);
+	return add(x, &thread);
 }
 
-/* Threads of the game that woke thread i. */
-static int add_wakers(struct reading *x, size_t i)
+static int note_waker(struct reading *x, uint32_t person)
 {
-	const sched_intervals_vec sched = x->threads->at.at[i].sched;
-	uint32_t last = 0;
-	size_t k;
+	if (x->threads->people.at[person].thread == WAKER)
+		return 0;
+	x->threads->people.at[person].thread = WAKER;
+	return VEC_PUSH(&x->wakers, person);
+}
+
+static int take_interval(void *userdata, const struct sched_interval *i)
+{
+	struct reading *x = userdata;
+	struct path_thread *thread = &x->threads->at.at[x->reading];
+	struct path_interval interval = {.t0 = i->t0,
+					 .state = (uint32_t)i->state & 7,
+					 .reason = (uint32_t)i->reason & 15,
+					 .wake_flags = i->wake_flags & 3,
+					 .preempted = i->preempted};
+	uint32_t person = 0;
+	int r = i->who.tid || *i->who.comm ? person_of(x, &i->who, &person) : 0;
+
+	interval.person = person & (PATH_PEOPLE_MAX - 1);
+	if (r == 0 && person && i->state == SCHED_STATE_RUNNABLE && !i->preempted)
+		r = note_waker(x, person);
+	if (r < 0 || x->intervals++ == CRITICAL_INTERVALS_MAX - CRITICAL_THREADS_MAX)
+		return r < 0 ? r : -E2BIG;
+	thread->sched.at[thread->sched.count++] = interval;
+	return 0;
+}
+
+/* Threads come one after the other, so do their intervals. */
+static int read_thread(struct reading *x)
+{
+	const struct range *range = x->range;
+	struct path_thread *thread = &x->threads->at.at[x->reading];
+	int32_t tid = thread->tid;
+	int r;
+
+	thread->sched.at = x->threads->intervals + x->intervals;
+	r = tid > 0 ? history_sched_each(x->h, range->session, tid, range->t0, range->t1,
+					 take_interval, x)
+		    : 0;
+	if (r < 0 || thread->sched.count == 0)
+		return r;
+	thread->sched.at[thread->sched.count++] = (struct path_interval){.t0 = range->t1};
+	x->intervals++;
+	return 0;
+}
+
+/* Those that are threads of the game. */
+static int add_wakers(struct reading *x, size_t *from)
+{
 	int r = 0;
 
-	for (k = 0; k < sched.count && r == 0; k++) {
-		const struct sched_who *who = &sched.at[k].who;
+	for (; *from < x->wakers.count && r == 0; ++*from) {
+		const struct sched_who *who = &x->threads->people.at[x->wakers.at[*from]].who;
 		struct path_thread thread = {.tid = (int32_t)who->tid};
 
-		if (sched.at[k].state != SCHED_STATE_RUNNABLE || sched.at[k].preempted ||
-		    who->tid == last || who->tid == 0 || who->tid > INT32_MAX ||
+		if (who->tid == 0 || who->tid > INT32_MAX ||
 		    who->tgid != (uint32_t)x->range->row.pid)
-			continue;
-		last = who->tid;
-		if (!is_new(x, who->tid))
 			continue;
 		thread.track = track_with(x->range, thread.tid);
 		memcpy(thread.comm, who->comm, sizeof(thread.comm));
 		r = add(x, &thread);
 	}
 	return r;
-}
-
-static int read_thread(struct reading *x, size_t i)
-{
-	struct path_thread *thread = &x->threads->at.at[i];
-	int r;
-
-	if (thread->tid <= 0)
-		return 0;
-	r = history_sched(x->h, x->range->session, thread->tid, x->range->t0, x->range->t1,
-			  &thread->sched);
-	if (r < 0)
-		return r;
-	x->intervals += thread->sched.count;
-	return x->intervals > CRITICAL_INTERVALS_MAX ? -E2BIG : add_wakers(x, i);
 }
 
 /* By tid, those without one last. */
@@ -126,41 +202,57 @@ static int by_tid(const void *a, const void *b)
 	return (u > v) - (u < v);
 }
 
-int critical_threads_read(struct history *h, const struct counted *counted,
-			  struct critical_threads *ret_threads)
+static void finish(struct path_threads *threads)
 {
-	struct critical_threads threads = {0};
-	struct reading x = {.h = h, .range = counted->range, .threads = &threads};
 	size_t i;
-	int r = 0;
+
+	if (threads->at.count > 1)
+		qsort(threads->at.at, threads->at.count, sizeof(*threads->at.at), by_tid);
+	for (i = 0; i < threads->at.count; i++)
+		threads->with_tid += threads->at.at[i].tid > 0;
+	path_resolve(threads);
+}
+
+static int read_all(struct reading *x, const struct counted *counted)
+{
+	size_t i, wakers = 0;
+	uint32_t nobody;
+	int r = person_of(x, &(struct sched_who){0}, &nobody);
+
+	x->threads->intervals = slab_reserve(INTERVAL_BYTES);
+	if (!x->threads->intervals)
+		r = -ENOMEM;
 
 	for (i = 0; i < counted->frames.count && r == 0; i++)
-		r = add_marking(
-			&x,
-			counted->range->frames.frames.at[counted->frames.at[i].index].row.track);
-	for (i = 0; i < threads.at.count && r == 0; i++)
-		r = read_thread(&x, i);
+		r = add_marking(x,
+				x->range->frames.frames.at[counted->frames.at[i].index].row.track);
+	for (; x->reading < x->threads->at.count && r == 0; x->reading++) {
+		r = read_thread(x);
+		if (r == 0)
+			r = add_wakers(x, &wakers);
+	}
+	return r;
+}
+
+int critical_threads_read(struct history *h, const struct counted *counted,
+			  struct path_threads *ret_threads)
+{
+	struct path_threads threads = {.tgid = (uint32_t)counted->range->row.pid};
+	struct reading x = {.h = h, .range = counted->range, .threads = &threads};
+	int r = read_all(&x, counted);
+
+	free(x.index);
+	VEC_FREE(&x.wakers);
 	if (r < 0) {
 		critical_threads_deinit(&threads);
 		return r;
 	}
-	if (threads.at.count > 1)
-		qsort(threads.at.at, threads.at.count, sizeof(*threads.at.at), by_tid);
-	for (i = 0; i < threads.at.count; i++)
-		threads.with_tid += threads.at.at[i].tid > 0;
+	finish(&threads);
 	*ret_threads = threads;
 	return 0;
 }
 
-uint32_t critical_threads_tid(const struct critical_threads *threads, uint32_t tid)
-{
-	const struct path_threads paths = {
-		.at = threads->at.at, .count = threads->at.count, .with_tid = threads->with_tid};
-
-	return path_thread_of(&paths, tid);
-}
-
-uint32_t critical_threads_track(const struct critical_threads *threads, const struct range *range,
+uint32_t critical_threads_track(const struct path_threads *threads, const struct range *range,
 				uint32_t track)
 {
 	const struct track_row *row = &range->tracks.at[track];

@@ -6,25 +6,19 @@
 
 #include "counted.h"
 #include "critical_path.h"
-#include "range.h"
+#include "history.h"
 
 /* How much is held at once. */
-#define CRITICAL_INTERVALS_MAX (1u << 21) /* of all threads: 128 MiB */
-#define CRITICAL_THREADS_MAX   1024u
+#define CRITICAL_INTERVALS_MAX (1u << 22) /* of all threads: 64 MiB */
+#define CRITICAL_THREADS_MAX   4096u	  /* as many as gain_meeting and path_interval can name */
 
-struct critical_threads {
-	VEC(struct path_thread) at; /* as path_threads wants them; track: into range->tracks */
-	size_t with_tid;
-};
-/* Those that mark counted frames, and whoever woke one of them, or one of those, and so on. 0,
- * -E2BIG, -ENOMEM, -EIO. */
+/* Those that mark counted frames, and whoever woke one of them, or one of those, and so on. track
+ * is an index into range->tracks or PATH_NOBODY. 0, -E2BIG, -ENOMEM, -EIO. */
 int critical_threads_read(struct history *h, const struct counted *counted,
-			  struct critical_threads *ret_threads);
-void critical_threads_deinit(struct critical_threads *threads);
-/* The index of the thread with this tid, or PATH_NOBODY. */
-uint32_t critical_threads_tid(const struct critical_threads *threads, uint32_t tid);
-/* The index of the thread whose track this is, or PATH_NOBODY. */
-uint32_t critical_threads_track(const struct critical_threads *threads, const struct range *range,
+			  struct path_threads *ret_threads);
+void critical_threads_deinit(struct path_threads *threads);
+/* The index of the thread whose track this is (an index, too), or PATH_NOBODY. */
+uint32_t critical_threads_track(const struct path_threads *threads, const struct range *range,
 				uint32_t track);
 
 #endif

@@ -34,61 +34,84 @@ struct stretch {
 
 struct sched_reading {
 	int64_t t1;
-	sched_intervals_vec *out;
+	int (*take)(void *userdata, const struct sched_interval *interval);
+	void *userdata;
 	VEC(struct stretch) heard; /* when the kernel was listened to, in order */
 	size_t hearing;		   /* index of the one at known_to, or after it */
 	int64_t known_to;	   /* intervals reach up to here */
-	bool past;
+	int64_t unknown_from;	   /* INT64_MAX, or nothing is known from here to known_to */
+	bool past, any;
 };
+
+static int give(struct sched_reading *d, const struct sched_interval *i)
+{
+	const struct sched_interval unknown = {.t0 = d->unknown_from, .t1 = i->t0};
+	int r = 0;
+
+	if (unknown.t0 < i->t0)
+		r = d->take(d->userdata, &unknown);
+	d->unknown_from = INT64_MAX;
+	d->any = true;
+	return r < 0 ? r : d->take(d->userdata, i);
+}
 
 /* Up to t1 it was as i says; what is unknown twice over is so once. */
 static int push_part(struct sched_reading *d, const struct sched_interval *i, int64_t t1)
 {
-	struct sched_interval part = *i;
-	struct sched_interval *last = d->out->count > 0 ? &d->out->at[d->out->count - 1] : NULL;
+	struct sched_interval part;
 
 	if (t1 <= d->known_to)
 		return 0;
+	if (i->state == SCHED_STATE_UNKNOWN) {
+		d->unknown_from = MIN(d->unknown_from, d->known_to);
+		d->known_to = t1;
+		return 0;
+	}
+	if (i->t0 == d->known_to && i->t1 == t1) {
+		d->known_to = t1;
+		return give(d, i);
+	}
+	part = *i;
 	part.t0 = d->known_to;
 	part.t1 = d->known_to = t1;
-	if (part.state != SCHED_STATE_UNKNOWN || !last || last->state != SCHED_STATE_UNKNOWN)
-		return VEC_PUSH(d->out, part);
-	last->t1 = t1;
-	return 0;
+	return give(d, &part);
 }
 
 /* What of i nobody listened to is unknown. */
-static int push_heard(struct sched_reading *d, struct sched_interval i)
+static int push_heard(struct sched_reading *d, const struct sched_interval *i)
 {
 	static const struct sched_interval unknown;
+	struct sched_interval later;
+	int64_t end = MIN(i->t1, d->t1);
 	int r = 0;
 
 	for (; r == 0 && d->hearing < d->heard.count; d->hearing++) {
 		const struct stretch *heard = &d->heard.at[d->hearing];
 
 		if (heard->t0 > d->known_to) {
-			r = push_part(d, &unknown, MIN(heard->t0, i.t1));
-			i.who = (struct sched_who){0}; /* whoever it was woke it before */
-			i.wake_flags = 0;
+			r = push_part(d, &unknown, MIN(heard->t0, end));
+			later = *i;
+			later.who = (struct sched_who){0}; /* whoever it was woke it before */
+			later.wake_flags = 0;
+			i = &later;
 		}
 		if (r == 0)
-			r = push_part(d, &i, MIN(heard->t1, i.t1));
-		if (heard->t1 >= i.t1)
+			r = push_part(d, i, MIN(heard->t1, end));
+		if (heard->t1 >= end)
 			return r;
 	}
-	return r < 0 ? r : push_part(d, &unknown, i.t1);
+	return r < 0 ? r : push_part(d, &unknown, end);
 }
 
-static int push(struct sched_reading *d, struct sched_interval i)
+static int push(struct sched_reading *d, const struct sched_interval *i)
 {
-	struct sched_interval hole = {.t0 = d->known_to, .t1 = i.t0};
+	static const struct sched_interval unknown;
+	int r;
 
-	if (i.t0 >= d->t1)
+	if (i->t0 >= d->t1)
 		return 0;
-	if (push_part(d, &hole, hole.t1) < 0)
-		return -ENOMEM;
-	i.t1 = MIN(i.t1, d->t1);
-	return i.t1 > d->known_to ? push_heard(d, i) : 0;
+	r = push_part(d, &unknown, i->t0);
+	return r < 0 || i->t1 <= d->known_to ? r : push_heard(d, i);
 }
 
 static int take_chunk(struct sched_reading *d, const void *data, size_t bytes, int64_t t0,
@@ -99,7 +122,7 @@ static int take_chunk(struct sched_reading *d, const void *data, size_t bytes, i
 
 	*open = (struct sched_interval){.t0 = INT64_MAX};
 	while (r == 0 && (r = sched_reader_next(&reader, open)) == 1)
-		if (open->t1 != INT64_MAX && (r = push(d, *open)) < 0)
+		if (open->t1 != INT64_MAX && (r = push(d, open)) < 0)
 			return r;
 		else
 			r = 0;
@@ -128,7 +151,7 @@ static int read_chunks(struct history *h, const int64_t *key, struct sched_readi
 	while (r == 0 && !d->past && (r = sql_step(stmt)) == 1)
 		r = take_row(d, stmt, &open);
 	if (r >= 0 && open.t0 < d->t1 && !d->past)
-		r = push(d, open);
+		r = push(d, &open);
 	return MIN(r, 0);
 }
 
@@ -167,22 +190,42 @@ static int read_thread(struct history *h, const int64_t *key, struct sched_readi
 	return r < 0 || d->heard.count == 0 ? r : read_chunks(h, key, d);
 }
 
-int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
-		  sched_intervals_vec *ret_intervals)
+int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
+		       int (*take)(void *userdata, const struct sched_interval *interval),
+		       void *userdata)
 {
-	int64_t key[] = {(int64_t)session, tid, t0};
-	sched_intervals_vec intervals = {0};
-	struct sched_reading d = {.t1 = t1, .out = &intervals, .known_to = t0};
+	const int64_t key[] = {(int64_t)session, tid, t0};
+	struct sched_reading d = {.t1 = t1,
+				  .take = take,
+				  .userdata = userdata,
+				  .known_to = t0,
+				  .unknown_from = INT64_MAX};
 	struct sched_interval rest = {.t1 = t1};
 	int r = history_begin(h);
 
 	if (r < 0)
 		return r;
 	r = history_end(h, read_thread(h, key, &d));
+	rest.t0 = MIN(d.known_to, d.unknown_from);
+	if (r == 0 && d.any && rest.t0 < t1)
+		r = take(userdata, &rest);
 	VEC_FREE(&d.heard);
-	rest.t0 = d.known_to;
-	if (r == 0 && intervals.count > 0 && rest.t0 < t1)
-		r = VEC_PUSH(&intervals, rest);
+	return r;
+}
+
+static int keep(void *userdata, const struct sched_interval *interval)
+{
+	sched_intervals_vec *intervals = userdata;
+
+	return VEC_PUSH(intervals, *interval);
+}
+
+int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
+		  sched_intervals_vec *ret_intervals)
+{
+	sched_intervals_vec intervals = {0};
+	int r = history_sched_each(h, session, tid, t0, t1, keep, &intervals);
+
 	if (r < 0) {
 		VEC_FREE(&intervals);
 		return r;

@@ -8,6 +8,10 @@
 
 typedef VEC(struct sched_interval) sched_intervals_vec;
 
+/* One interval after the other, as below, within one transaction: take's negative return ends it. */
+int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
+		       int (*take)(void *userdata, const struct sched_interval *interval),
+		       void *userdata);
 /*
  * The intervals of thread tid (the game's) that touch [t0, t1) in ticks, clipped to it, in order,
  * without holes: what is not known is SCHED_STATE_UNKNOWN. Nothing at all is known: none. 0 or

@@ -15,58 +15,20 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define WIDE_ENTRIES 3u /* the mark, begin and duration */
 #define BLOCK_FIRST  8u
 #define BLOCK_LAST   32u
-#define SLAB_FIRST   (64u * 1024u)
-#define SLAB_LAST    (2048u * 1024u)
 #define INDEX_FIRST  1024u
 
 /* --- samples ----------------------------------------------------------------------------- */
-
-/* Blocks come from slabs, which go all at once. A large one is a huge page where there are such:
- * one fault after the other for small ones would cost more than all the rest. */
-struct zone_slab {
-	struct zone_slab *next;
-	size_t size, used;
-};
-
-static struct zone_slab *slab_new(size_t size)
-{
-	struct zone_slab *slab = aligned_alloc(size, size);
-
-	if (!slab)
-		return NULL;
-	if (size == SLAB_LAST)
-		madvise(slab, size, MADV_HUGEPAGE);
-	slab->size = size;
-	slab->used = sizeof(*slab);
-	return slab;
-}
-
-static void *slab_take(struct zone_tree *tree, size_t bytes)
-{
-	struct zone_slab *slab = tree->slabs;
-
-	if (!slab || slab->used + bytes > slab->size) {
-		slab = slab_new(slab ? SLAB_LAST : SLAB_FIRST);
-		if (!slab)
-			return NULL;
-		slab->next = tree->slabs;
-		tree->slabs = slab;
-	}
-	slab->used += bytes;
-	return (uint8_t *)slab + slab->used - bytes;
-}
 
 static int grow_block(struct zone_tree *tree, uint32_t node)
 {
 	struct zone_sink *sink = &tree->sinks.at[node];
 	uint32_t capacity = sink->last ? MIN(2 * sink->last->capacity, BLOCK_LAST) : BLOCK_FIRST;
 	struct zone_block *block =
-		slab_take(tree, sizeof(*block) + capacity * sizeof(struct zone_entry));
+		slab_take(&tree->slabs, sizeof(*block) + capacity * sizeof(struct zone_entry));
 
 	if (!block)
 		return -ENOMEM;
@@ -484,12 +446,7 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 
 void zone_tree_deinit(struct zone_tree *tree)
 {
-	struct zone_slab *next;
-
-	for (; tree->slabs; tree->slabs = next) {
-		next = tree->slabs->next;
-		free(tree->slabs);
-	}
+	slab_free(tree->slabs);
 	VEC_FREE(&tree->nodes);
 	VEC_FREE(&tree->steps);
 	VEC_FREE(&tree->sinks);

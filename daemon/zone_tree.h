@@ -11,6 +11,7 @@
 
 #include "counted.h"
 #include "range.h"
+#include "slab.h"
 #include "util.h"
 
 #include <stdbool.h>
@@ -32,7 +33,6 @@ struct zone_block {
 	uint32_t count, capacity;
 	struct zone_entry entries[];
 };
-struct zone_slab;
 
 struct zone_node {
 	uint32_t parent;				/* NONE: it stands for a track */
@@ -68,7 +68,7 @@ struct zone_tree {
 	uint32_t *canonical; /* by marker: the first of its name */
 	uint32_t *index;     /* hash of parent and marker to node */
 	size_t index_size, indexed;
-	struct zone_slab *slabs;
+	struct slab *slabs; /* of samples */
 	VEC(struct zone_frame) stack;
 };
 struct zone_frame {

@@ -88,6 +88,9 @@ test('a chain of three threads: the path is where the work was', async (t) => {
 	near(of(paths, 'A', 'prepare', 'running_ns'), 0.1, 'prepare');
 	near(of(paths, 'A', 'finish', 'running_ns'), 0.2, 'finish');
 	assert.ok(ran / paths.running_ns > 0.65, 'most of what ran is X');
+	// nearly all of it was waited for (not what ran while those who wait were on their way to it), so it is gained
+	const [x] = paths.zones.filter((row) => row.name === 'X');
+	assert.ok(x.gain_ns > 0.7 * x.total_ns && x.gain_ns <= x.total_ns, JSON.stringify(x));
 	// what is waited for by threads is never the waiting thread's own
 	assert.equal(of(paths, 'held', 'wait for A', 'blocked_ns'), 0);
 	assert.equal(of(paths, 'A', 'wait for B', 'blocked_ns'), 0);
@@ -98,6 +101,22 @@ test('a chain of three threads: the path is where the work was', async (t) => {
 		.map((one) => `${one.by.name} woke ${one.thread_name}`);
 	for (const one of ['A woke B', 'B woke A', 'A woke held'])
 		assert.ok(woken.includes(one), `${one}: ${woken}`);
+	return undefined;
+});
+
+test('what a zone would gain ends where the thread beside it would be waited for', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await play('beside');
+	const { paths } = game;
+	await exact(game);
+	const [x] = paths.zones.filter((row) => row.name === 'X');
+	const { zones } = await world.api(`/sessions/${game.id}/zones?view=flat&from=2&to=${FRAMES + 1}`);
+	const own = zones.find((row) => row.name === 'own').total_ns;
+	assert.ok(x.gain_ns < 0.9 * x.total_ns, JSON.stringify(x));
+	assert.ok(Math.abs(x.total_ns - own - x.gain_ns) < 0.15 * x.total_ns, `${x.total_ns} - ${own} is not ${x.gain_ns}`);
+	for (const row of paths.zones)
+		assert.ok(row.gain_ns === null || row.gain_ns <= row.total_ns, JSON.stringify(row));
 	return undefined;
 });
 
@@ -127,10 +146,13 @@ test('a sleep is the sleeping thread\'s own, and a timer ended it', async (t) =>
 		await exact(game);
 		assert.ok(of(paths, 'held', zone, 'blocked_ns') > 0.9 * paths.blocked_ns, JSON.stringify(paths.zones));
 		assert.ok(paths.blocked_ns > 0.8 * 15 * MS * 1e6);
+		// whatever is saved before it, the limiter waits for its moment
+		const [slept] = paths.zones.filter((row) => row.name === zone);
+		assert.ok(slept.gain_ns > 0.8 * paths.blocked_ns, JSON.stringify(slept));
 		assert.ok(paths.waits_ended_by_ns.interrupt > 0.9 * paths.blocked_ns, JSON.stringify(paths.waits_ended_by_ns));
 		const frame = await ask(game.id, 'frames/5/critical-path');
-		const slept = frame.intervals.find((one) => one.state === 'blocked');
-		assert.deepEqual([slept.reason, slept.evidence, slept.by.did, slept.by.kind], [reason, evidence, 'woke', 'interrupt']);
+		const one = frame.intervals.find((interval) => interval.state === 'blocked');
+		assert.deepEqual([one.reason, one.evidence, one.by.did, one.by.kind], [reason, evidence, 'woke', 'interrupt']);
 	}
 	return undefined;
 });

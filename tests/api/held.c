@@ -4,7 +4,8 @@
  * moment and then, for MS: cpu computes; sleep sleeps, unmarked; cap sleeps in a wait zone; lock
  * waits for a mutex that the thread "holder" has; disk syncs a file; starve computes beside a busy
  * loop of the same CPU; gpu has a GPU span of the whole frame; present waits in a wait zone; chain
- * waits for the thread "A", which waits for "B", which computes; spawn makes a thread that
+ * waits for the thread "A", which waits for "B", which computes; beside has "B" compute while it
+ * computes itself, half as long, and then waits for it; spawn makes a thread that
  * computes, after so many others that no table of threads holds them all.
  */
 #include <fprof.h>
@@ -150,6 +151,17 @@ static void wait_for_a(void)
 	sem_wait(&a_done);
 }
 
+static void work_beside_b(void)
+{
+	sem_post(&b_may);
+	{
+		FPROF_ZONE("own");
+		compute(ms / 2.0);
+	}
+	FPROF_ZONE("wait for B");
+	sem_wait(&b_done);
+}
+
 static void sync_disk(void)
 {
 	static char block[256 * 1024];
@@ -210,6 +222,8 @@ static void hold_frame(const char *mode)
 		wait_for_lock();
 	} else if (!strcmp(mode, "chain")) {
 		wait_for_a();
+	} else if (!strcmp(mode, "beside")) {
+		work_beside_b();
 	} else if (!strcmp(mode, "spawn")) {
 		spawn(compute_once);
 	} else if (!strcmp(mode, "disk")) {
@@ -220,7 +234,7 @@ static void hold_frame(const char *mode)
 int main(int argc, char **argv)
 {
 	int frames = argc > 2 ? atoi(argv[2]) : 0, i;
-	bool lock, chain;
+	bool lock, chain, beside;
 	pthread_t holder, others[2];
 	pid_t other = 0;
 
@@ -229,6 +243,7 @@ int main(int argc, char **argv)
 	ms = atoi(argv[3]);
 	lock = !strcmp(argv[1], "lock");
 	chain = !strcmp(argv[1], "chain");
+	beside = !strcmp(argv[1], "beside");
 	FPROF_INSTANT("begin");
 	sleep_ms(1500); /* the daemon's helper is there by then */
 	for (i = 0; i < MANY_THREADS && !strcmp(argv[1], "spawn"); i++)
@@ -238,14 +253,14 @@ int main(int argc, char **argv)
 		pthread_barrier_init(&held, NULL, 2);
 		pthread_create(&holder, NULL, hold, &frames);
 	}
-	if (chain) {
-		sem_init(&a_may, 0, 0);
-		sem_init(&a_done, 0, 0);
-		sem_init(&b_may, 0, 0);
-		sem_init(&b_done, 0, 0);
+	sem_init(&a_may, 0, 0);
+	sem_init(&a_done, 0, 0);
+	sem_init(&b_may, 0, 0);
+	sem_init(&b_done, 0, 0);
+	if (chain)
 		pthread_create(&others[0], NULL, wait_for_b, &frames);
+	if (chain || beside)
 		pthread_create(&others[1], NULL, compute_b, &frames);
-	}
 	if (!strcmp(argv[1], "starve"))
 		other = rival();
 	for (i = 0; i < frames; i++) {
@@ -256,10 +271,10 @@ int main(int argc, char **argv)
 	}
 	if (lock)
 		pthread_join(holder, NULL);
-	if (chain) {
+	if (chain)
 		pthread_join(others[0], NULL);
+	if (chain || beside)
 		pthread_join(others[1], NULL);
-	}
 	if (other > 0) {
 		kill(other, SIGKILL);
 		waitpid(other, NULL, 0);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
  * What reading a range costs: tree, table by name, statistics and a timeline of a history of
- * FRAMES frames with ZONES zones each, which is made here. Each line is the median of RUNS runs, in
+ * FRAMES frames with ZONES zones each, which is made here. So are a second one, of 60 frames a
+ * second, in which the frame's thread and three others wake each other, SWITCHES times a second: of
+ * that one what the scheduler did is read, too. Each line is the median of RUNS runs, in
  * ms of this thread's CPU time, which a busy machine does not stretch as it does the clock on the
  * wall. One more run before them warms up.
  */
 #include "daemon/chunk_build.h"
 #include "daemon/counted.h"
+#include "daemon/critical_range.h"
 #include "daemon/frame_stats.h"
 #include "daemon/history.h"
 #include "daemon/range.h"
+#include "daemon/sched_log.h"
 #include "daemon/store.h"
 #include "daemon/timeline.h"
 #include "daemon/util.h"
@@ -22,12 +26,15 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define FRAMES	600
-#define ZONES	2000
-#define SYSTEMS 9  /* below the frame's zone */
-#define GROUPS	12 /* below each of them */
-#define RUNS	15
-#define HZ	2100000000.0
+#define FRAMES	 600
+#define ZONES	 2000
+#define SYSTEMS	 9  /* below the frame's zone */
+#define GROUPS	 12 /* below each of them */
+#define RUNS	 15
+#define WORKERS	 3
+#define SWITCHES 20000
+#define TURNS	 (SWITCHES / 60 / 4) /* of a frame: two threads stop, and two go on */
+#define HZ	 2100000000.0
 
 static void must(int r, const char *what)
 {
@@ -55,9 +62,9 @@ static char *text(const char *format, unsigned n)
 	return s;
 }
 
-static void add_names(struct batch *b)
+static void add_names(struct batch *b, uint64_t id)
 {
-	struct session_row session = {.id = 1,
+	struct session_row session = {.id = id,
 				      .pid = 1,
 				      .boot_id = strdup("boot"),
 				      .name = strdup("bench"),
@@ -72,30 +79,34 @@ static void add_names(struct batch *b)
 	session.clock_mult = rate.mult;
 	session.clock_shift = rate.shift;
 	must(VEC_PUSH(&b->sessions, session), "session");
-	must(VEC_PUSH(&b->tracks, ((struct track_row){.session = 1,
-						      .track = 1,
-						      .tid = 1,
-						      .name = strdup("main"),
-						      .end_ticks = INT64_MAX})),
-	     "track");
-	must(VEC_PUSH(&b->streams, ((struct stream_row){1, 0, strdup("main"), 1})), "stream");
+	for (i = 1; i <= 1 + WORKERS; i++)
+		must(VEC_PUSH(&b->tracks, ((struct track_row){.session = id,
+							      .track = i,
+							      .tid = (int32_t)i,
+							      .name = text("thread %u", i),
+							      .end_ticks = INT64_MAX})),
+		     "track");
+	must(VEC_PUSH(&b->streams, ((struct stream_row){id, 0, strdup("main"), 1})), "stream");
 	for (i = 1; i <= 400; i++)
 		must(VEC_PUSH(&b->markers,
 			      ((struct marker_row){
-				      .session = 1, .marker = i, .name = text("zone %u", i)})),
+				      .session = id, .marker = i, .name = text("zone %u", i)})),
 		     "marker");
 }
 
 struct writer {
+	uint64_t session;
 	struct chunk_builder b;
 	int64_t t;
 	unsigned zones;
+	unsigned slower; /* so many times */
+	struct sched_log logs[1 + WORKERS];
 };
 
 /* Gaps of 100 to 1000 ticks, as a game with many small zones has. */
 static void event(struct writer *w, uint32_t code)
 {
-	w->t += 100 + noise() % 900;
+	w->t += (100 + noise() % 900) * w->slower;
 	must(chunk_build_room(&w->b, 1, 16), "chunk");
 	chunk_build_event(&w->b, w->t, code);
 }
@@ -131,10 +142,58 @@ static void write_frame(struct writer *w)
 	event(w, CHUNK_END);
 }
 
+static void switched(struct writer *w, unsigned thread, enum sched_kind kind, int64_t t,
+		     unsigned waker)
+{
+	const struct sched_record r = {.kind = kind,
+				       .t = t,
+				       .cpu = thread % 2,
+				       .reason = WAIT_LOCK,
+				       .who = {.tid = waker + 1, .tgid = 1, .comm = "thread"}};
+
+	must(sched_log_put(&w->logs[thread], &r), "scheduler");
+}
+
+/* The frame's thread hands over to one after the other, and waits for it. */
+static void add_turns(struct writer *w, int64_t t0, int64_t t1)
+{
+	int64_t step = (t1 - t0) / TURNS, t = t0;
+	unsigned i;
+
+	for (i = 0; i < TURNS; i++, t += step) {
+		unsigned other = 1 + i % WORKERS;
+
+		switched(w, 0, SCHED_RUN, t, 0);
+		switched(w, other, SCHED_WAKE, t + step / 3, 0);
+		switched(w, 0, SCHED_BLOCK, t + step / 3 + 500, 0);
+		switched(w, other, SCHED_RUN, t + step / 3 + 5000, 0);
+		switched(w, 0, SCHED_WAKE, t + step - 6000, other);
+		switched(w, other, SCHED_BLOCK, t + step - 5000, 0);
+	}
+}
+
+static void add_logs(struct batch *b, struct writer *w)
+{
+	struct sched_chunk chunk;
+	unsigned i;
+
+	for (i = 0; i < 1 + WORKERS && w->slower > 1; i++) {
+		sched_log_take(&w->logs[i], &chunk);
+		must(VEC_PUSH(&b->scheds, ((struct sched_row){.session = w->session,
+							      .tid = (int32_t)i + 1,
+							      .t0 = chunk.t0,
+							      .t1 = chunk.t1,
+							      .records = chunk.records,
+							      .data = chunk.data,
+							      .bytes = (uint32_t)chunk.bytes})),
+		     "scheduler");
+	}
+}
+
 static void add_frame(struct batch *b, struct writer *w, uint64_t n, const struct range *clock)
 {
-	struct chunk_row chunk = {.session = 1, .track = 1, .t0 = w->t};
-	struct frame_row frame = {.session = 1,
+	struct chunk_row chunk = {.session = w->session, .track = 1, .t0 = w->t};
+	struct frame_row frame = {.session = w->session,
 				  .frame = n,
 				  .engine_id = -1,
 				  .t0 = w->t,
@@ -156,23 +215,26 @@ static void add_frame(struct batch *b, struct writer *w, uint64_t n, const struc
 	frame.end_ns = range_ns(clock, frame.t1);
 	frame.cpu_ns = frame.end_ns - frame.begin_ns;
 	must(VEC_PUSH(&b->frames, frame), "frame");
+	if (w->slower > 1)
+		add_turns(w, frame.t0, frame.t1);
 }
 
-static void fill(struct store *store)
+static void fill(struct store *store, uint64_t session, unsigned slower)
 {
 	struct batch *b = batch_new();
-	struct writer w = {0};
+	struct writer w = {.session = session, .slower = slower};
 	struct range clock = {0};
 	uint64_t n;
 
 	fprof_clock_rate_set(&clock.rate, HZ);
 	chunk_build_init(&w.b);
 	must(b ? 0 : -ENOMEM, "batch");
-	add_names(b);
+	add_names(b, session);
 	for (n = 1; n <= FRAMES; n++) {
 		add_frame(b, &w, n, &clock);
 		if (n % 20 != 0)
 			continue;
+		add_logs(b, &w);
 		store_submit(store, b);
 		b = batch_new();
 		must(b ? 0 : -ENOMEM, "batch");
@@ -186,11 +248,13 @@ static void fill(struct store *store)
 
 static struct history *history;
 
+static uint64_t session = 1; /* which one is read */
+
 static void open_range(uint64_t from, uint64_t to, struct range *range)
 {
 	const struct range_query query = {.from = from, .to = to};
 
-	must(range_open(history, 1, &query, range), "range");
+	must(range_open(history, session, &query, range), "range");
 }
 
 static int skip_end(void *userdata, const struct range_zone *zone)
@@ -306,6 +370,49 @@ static size_t run_timeline(void)
 	return run_timeline_of(1, FRAMES);
 }
 
+static size_t run_path_of(uint64_t from, uint64_t to, bool pieces)
+{
+	struct critical critical;
+	struct range range;
+	size_t count;
+
+	open_range(from, to, &range);
+	must(critical_read(history, &range, 0, pieces, &critical), "critical path");
+	count = pieces ? critical.pieces.count : critical.rows.count;
+	critical_deinit(&critical);
+	range_close(&range);
+	return count;
+}
+
+static size_t run_path(void)
+{
+	return run_path_of(1, FRAMES, false);
+}
+
+static size_t run_path_of_frame(void)
+{
+	return run_path_of(300, 300, true);
+}
+
+/* What the path is walked over, without any zone. */
+static size_t run_sched(void)
+{
+	struct path_threads threads;
+	struct counted counted;
+	struct range range;
+	size_t count = 0, i;
+
+	open_range(1, FRAMES, &range);
+	must(counted_init(&counted, &range, 0), "frames");
+	must(critical_threads_read(history, &counted, &threads), "scheduler");
+	for (i = 0; i < threads.at.count; i++)
+		count += threads.at.at[i].sched.count;
+	critical_threads_deinit(&threads);
+	counted_deinit(&counted);
+	range_close(&range);
+	return count;
+}
+
 static double cpu_ms(void)
 {
 	struct timespec now;
@@ -341,7 +448,7 @@ static void measure(const char *name, size_t (*run)(void), const char *bound)
 int main(int argc, char **argv)
 {
 	struct config config = {
-		.history_frames = FRAMES + 100, .history_mib = 128, .history_session_mib = 128};
+		.history_frames = FRAMES + 100, .history_mib = 256, .history_session_mib = 128};
 	struct store *store;
 
 	if (argc != 2) {
@@ -352,7 +459,8 @@ int main(int argc, char **argv)
 	must(asprintf(&config.state_dir, "%s/read-state", argv[1]) < 0 ? -ENOMEM : 0, "directory");
 	must(store_new(&config, NULL, NULL, &store), "store");
 	must(history_open(store, &history), "history");
-	fill(store);
+	fill(store, 1, 1);
+	fill(store, 2, 16);
 	printf("%d frames of %d zones; CPU time, median of %d\n", FRAMES, ZONES, RUNS);
 	measure("visit alone", run_visit, "");
 	measure("tree", run_tree, ", at most 60");
@@ -361,6 +469,12 @@ int main(int argc, char **argv)
 	measure("stats of a zone", run_zone_stats, ", at most 20");
 	measure("timeline of one frame", run_one_frame, ", at most 10");
 	measure("timeline of all", run_timeline, "");
+	session = 2;
+	printf("with %d switches a second, %d frames of 1/60 s\n", SWITCHES, FRAMES);
+	measure("what the scheduler did", run_sched, "");
+	measure("critical path of all", run_path, ", at most 100");
+	measure("critical path of one frame", run_path_of_frame, "");
+	measure("tree", run_tree, "");
 	history_close(history);
 	store_free(store);
 	free(config.history_dir);
