@@ -271,6 +271,7 @@ CREATE TABLE sched_chunks (
 	data    BLOB NOT NULL
 ) STRICT;
 CREATE INDEX sched_chunks_by_time ON sched_chunks (session, t1);
+CREATE INDEX sched_chunks_by_thread ON sched_chunks (session, tid, t1);
 
 -- The state of one ring when its last chunk was stored: where a restarted fprofd goes on.
 CREATE TABLE ledger (

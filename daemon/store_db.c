@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 8
+#define SCHEMA_VERSION 9
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -107,6 +107,7 @@ static const struct schema_step schema_steps[] = {
 	    "ALTER TABLE session_totals ADD COLUMN recording_in_force INTEGER NOT NULL DEFAULT 1;"
 	    "ALTER TABLE session_totals ADD COLUMN detail TEXT"},
 	{8, scheds},
+	{9, "CREATE INDEX sched_chunks_by_thread ON sched_chunks (session, tid, t1)"},
 };
 
 struct schema schema_current(void)

@@ -115,6 +115,9 @@ static void a_database_of_version_1_goes_on(void **state)
 				    "FROM session_totals WHERE session = 7"),
 			 0);
 	assert_int_equal(answer(db, "SELECT count(discarded_foreign_mark) FROM ledger"), 0);
+	assert_int_equal(answer(db, "SELECT count(*) FROM sqlite_schema "
+				    "WHERE name = 'sched_chunks_by_thread'"),
+			 1);
 	sqlite3_close(db);
 }
 
