@@ -8,7 +8,8 @@
 
 typedef VEC(struct sched_interval) sched_intervals_vec;
 
-/* One interval after the other, as below, within one transaction: take's negative return ends it. */
+/* One interval after the other, as below, within one transaction: take's negative return ends it.
+ */
 int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
 		       int (*take)(void *userdata, const struct sched_interval *interval),
 		       void *userdata);
