@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define CHUNK_VERSION 1
 #define CHUNK_DEPTH_MAX                                                           \
@@ -98,6 +99,61 @@ struct chunk_reader {
 int chunk_reader_init(struct chunk_reader *r, const void *raw, size_t bytes, int64_t t0);
 /* 1: *ret_event is the next one; 0: at the end; -EBADMSG. */
 int chunk_reader_next(struct chunk_reader *r, struct chunk_event *ret_event);
+
+/*
+ * Begins and ends in a row, what most events are, at a fraction of the cost: a cursor is taken from
+ * a reader, goes over as many of them as it says that it can without a look at where the chunk
+ * ends, and is given back.
+ */
+struct chunk_cursor {
+	const uint8_t *codes, *times;
+	uint32_t event;
+	int64_t t;
+};
+
+static inline uint32_t chunk_cursor_init(struct chunk_cursor *c, const struct chunk_reader *r)
+{
+	size_t codes = (size_t)(r->codes_end - r->codes) / 2;
+	size_t times = (size_t)(r->times_end - r->times) / 8;
+	size_t count = codes < times ? codes : times;
+
+	*c = (struct chunk_cursor){r->codes, r->times, r->event, r->last};
+	return count < r->events_left ? (uint32_t)count : r->events_left;
+}
+
+static inline void chunk_cursor_done(const struct chunk_cursor *c, struct chunk_reader *r)
+{
+	r->events_left -= c->event - r->event;
+	r->event = c->event;
+	r->codes = c->codes;
+	r->times = c->times;
+	r->last = c->t;
+}
+
+/* The next begin (CHUNK_BEGIN and its marker) or end (CHUNK_END), no later than until; false: it is
+ * another event, and the cursor stays. tags: the reader's. */
+static inline bool chunk_cursor_next(struct chunk_cursor *c, const uint8_t *tags, int64_t until,
+				     uint32_t *ret_code)
+{
+	static const uint64_t masks[] = {0xff, 0xffff, 0xffffff, UINT64_MAX};
+	uint32_t tag = (uint32_t)tags[c->event / 4] >> (c->event % 4 * 2) & 3;
+	uint32_t code = c->codes[0], long_code = code >> 7;
+	uint64_t delta;
+	int64_t t;
+
+	code = (code & 0x7f) | (long_code ? (uint32_t)c->codes[1] << 7 : 0);
+	memcpy(&delta, c->times, sizeof(delta));
+	t = (int64_t)((uint64_t)c->t + (delta & masks[tag]));
+	if (code - 1 < CHUNK_BEGIN - 1 || (long_code && c->codes[1] >= 0x80) || t > until ||
+	    t < c->t)
+		return false;
+	c->codes += 1 + long_code;
+	c->times += tag == 3 ? 8 : tag + 1;
+	c->event++;
+	c->t = t;
+	*ret_code = code;
+	return true;
+}
 
 /* What is stored: compressed with its checksum. Returns bytes written to dst (capacity >=
  * chunk_pack_bound(bytes)) or -ENOMEM. Any thread. */

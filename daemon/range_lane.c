@@ -199,65 +199,16 @@ int range_lane_next(struct range_lane *lane)
 	return r;
 }
 
-/* Where a chunk's begins and ends are read, and how many can be without a look at where it ends. */
-struct cursor {
-	const uint8_t *codes, *times;
-	uint32_t event;
-	int64_t t;
-};
-
-static uint32_t cursor_init(struct cursor *c, const struct chunk_reader *r)
-{
-	size_t codes = (size_t)(r->codes_end - r->codes) / 2;
-	size_t times = (size_t)(r->times_end - r->times) / 8;
-
-	*c = (struct cursor){r->codes, r->times, r->event, r->last};
-	return (uint32_t)MIN(MIN(codes, times), (size_t)r->events_left);
-}
-
-static void cursor_done(const struct cursor *c, struct chunk_reader *r)
-{
-	r->events_left -= c->event - r->event;
-	r->event = c->event;
-	r->codes = c->codes;
-	r->times = c->times;
-	r->last = c->t;
-}
-
-/* The next one, no later than until; false: it is another event, and the cursor stays. */
-static inline bool cursor_next(struct cursor *c, const uint8_t *tags, int64_t until,
-			       uint32_t *ret_code)
-{
-	static const uint64_t masks[] = {0xff, 0xffff, 0xffffff, UINT64_MAX};
-	uint32_t tag = (uint32_t)tags[c->event / 4] >> (c->event % 4 * 2) & 3;
-	uint32_t code = c->codes[0], long_code = code >> 7;
-	uint64_t delta;
-	int64_t t;
-
-	code = (code & 0x7f) | (long_code ? (uint32_t)c->codes[1] << 7 : 0);
-	memcpy(&delta, c->times, sizeof(delta));
-	t = (int64_t)((uint64_t)c->t + (delta & masks[tag]));
-	if (code - 1 < CHUNK_BEGIN - 1 || (long_code && c->codes[1] >= 0x80) || t > until ||
-	    t < c->t)
-		return false;
-	c->codes += 1 + long_code;
-	c->times += tag == 3 ? 8 : tag + 1;
-	c->event++;
-	c->t = t;
-	*ret_code = code;
-	return true;
-}
-
 uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct lane_zone *zones,
 			  uint32_t most)
 {
 	const uint8_t *tags = lane->reader.tags;
-	struct cursor c;
-	uint32_t count = MIN(cursor_init(&c, &lane->reader), most), i, code;
+	struct chunk_cursor c;
+	uint32_t count = MIN(chunk_cursor_init(&c, &lane->reader), most), i, code;
 
-	for (i = 0; i < count && cursor_next(&c, tags, until, &code); i++)
+	for (i = 0; i < count && chunk_cursor_next(&c, tags, until, &code); i++)
 		zones[i] = (struct lane_zone){c.t, code};
-	cursor_done(&c, &lane->reader);
+	chunk_cursor_done(&c, &lane->reader);
 	return i;
 }
 
@@ -265,11 +216,11 @@ void range_lane_skip(struct range_lane *lane, int64_t until, const uint32_t *onl
 {
 	const uint8_t *tags = lane->reader.tags;
 	uint32_t depth = lane->depth, left, code, marker;
-	struct cursor c, before;
+	struct chunk_cursor c, before;
 
-	for (left = cursor_init(&c, &lane->reader); left > 0; left--) {
+	for (left = chunk_cursor_init(&c, &lane->reader); left > 0; left--) {
 		before = c;
-		if (!cursor_next(&c, tags, until, &code))
+		if (!chunk_cursor_next(&c, tags, until, &code))
 			break;
 		marker = code - CHUNK_BEGIN;
 		if (code == CHUNK_END && depth > 0 && lane->stack[depth - 1].at == UINT32_MAX) {
@@ -283,5 +234,5 @@ void range_lane_skip(struct range_lane *lane, int64_t until, const uint32_t *onl
 		}
 	}
 	lane->depth = depth;
-	cursor_done(&c, &lane->reader);
+	chunk_cursor_done(&c, &lane->reader);
 }

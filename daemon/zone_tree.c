@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One visit of the range; on each begin the child of the node in progress is looked up, on each end
- * its sample is kept. Zones come in much the same order frame after frame, so the child that was
- * entered last, or the one that came after it the time before, is nearly always the one; a hash
- * table finds the others.
+ * its sample is kept.
  *
  * A sample is two 32-bit numbers: ns since the begin of the one before, and its duration. One that
  * does not fit has the duration ZONE_ENTRY_WIDE and is followed by its begin and duration in full.
@@ -19,7 +17,6 @@
 #define WIDE_ENTRIES 3u /* the mark, begin and duration */
 #define BLOCK_FIRST  8u
 #define BLOCK_LAST   32u
-#define INDEX_FIRST  1024u
 
 /* --- samples ----------------------------------------------------------------------------- */
 
@@ -86,46 +83,6 @@ uint32_t zone_tree_canonical(const struct zone_tree *tree, uint32_t marker)
 
 /* --- nodes ------------------------------------------------------------------------------- */
 
-static size_t hash_child(const struct zone_tree *tree, uint32_t parent, uint32_t marker)
-{
-	uint64_t key = ((uint64_t)parent << 32 | marker) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(key >> 32) & (tree->index_size - 1);
-}
-
-static void index_put(struct zone_tree *tree, uint32_t node)
-{
-	const struct zone_node *n = &tree->nodes.at[node];
-	size_t at = hash_child(tree, n->parent, n->marker);
-
-	while (tree->index[at] != ZONE_NODE_NONE)
-		at = (at + 1) & (tree->index_size - 1);
-	tree->index[at] = node;
-	tree->indexed++;
-}
-
-/* Keeps the table at most half full. */
-static int index_reserve(struct zone_tree *tree)
-{
-	size_t size = tree->index_size ? 2 * tree->index_size : INDEX_FIRST, i;
-	uint32_t *index;
-
-	if (2 * (tree->indexed + 1) <= tree->index_size)
-		return 0;
-	index = malloc(size * sizeof(*index));
-	if (!index)
-		return -ENOMEM;
-	for (i = 0; i < size; i++)
-		index[i] = ZONE_NODE_NONE;
-	free(tree->index);
-	tree->index = index;
-	tree->index_size = size;
-	tree->indexed = 0;
-	for (i = tree->range->tracks.count; i < tree->nodes.count; i++)
-		index_put(tree, (uint32_t)i);
-	return 0;
-}
-
 static bool is_nested(const struct zone_tree *tree, uint32_t parent, uint32_t marker)
 {
 	while (tree->nodes.at[parent].parent != ZONE_NODE_NONE) {
@@ -143,11 +100,9 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 
 	if (id >= ZONE_TREE_NODES_MAX)
 		return -E2BIG;
-	if (VEC_RESERVE(&tree->nodes, 1) < 0 || VEC_RESERVE(&tree->steps, 1) < 0 ||
-	    VEC_RESERVE(&tree->sinks, 1) < 0 || index_reserve(tree) < 0)
+	if (VEC_RESERVE(&tree->nodes, 1) < 0 || VEC_RESERVE(&tree->sinks, 1) < 0 ||
+	    paths_add(&tree->paths, parent, marker, ret_node) < 0)
 		return -ENOMEM;
-	tree->steps.at[tree->steps.count++] =
-		(struct zone_step){marker, ZONE_NODE_NONE, ZONE_NODE_NONE, ZONE_NODE_NONE};
 	tree->sinks.at[tree->sinks.count++] = (struct zone_sink){0};
 	node = &tree->nodes.at[tree->nodes.count++];
 	above = &tree->nodes.at[parent];
@@ -162,59 +117,20 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 		.gpu = above->gpu,
 		.nested = is_nested(tree, parent, marker),
 	};
-	if (above->last_child == ZONE_NODE_NONE) {
+	if (above->last_child == ZONE_NODE_NONE)
 		above->first_child = id;
-	} else {
+	else
 		tree->nodes.at[above->last_child].next_sibling = id;
-		tree->steps.at[above->last_child].next_sibling = id;
-	}
 	above->last_child = id;
-	index_put(tree, id);
-	*ret_node = id;
 	return 0;
 }
 
-static bool is_child(const struct zone_tree *tree, uint32_t node, uint32_t marker)
-{
-	return node != ZONE_NODE_NONE && tree->steps.at[node].marker == marker;
-}
-
-/* The child called marker by the table, which is made if need be. */
-static int find_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
-{
-	size_t at = tree->index_size ? hash_child(tree, parent, marker) : 0;
-
-	for (; tree->index_size && tree->index[at] != ZONE_NODE_NONE;
-	     at = (at + 1) & (tree->index_size - 1)) {
-		*ret_node = tree->index[at];
-		if (is_child(tree, *ret_node, marker) && tree->nodes.at[*ret_node].parent == parent)
-			return 0;
-	}
-	return add_node(tree, parent, marker, ret_node);
-}
-
-/* The child called marker: the one after the last one (after all of them the first), the last one
- * again, or any. */
+/* The child called marker, which is made if need be. */
 static int enter_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
 {
-	struct zone_step *above = &tree->steps.at[parent];
-	uint32_t next;
-
-	*ret_node = above->expected;
-	if (!is_child(tree, *ret_node, marker)) {
-		int r = 0;
-
-		*ret_node = above->cursor;
-		if (!is_child(tree, *ret_node, marker))
-			r = find_child(tree, parent, marker, ret_node);
-		if (r < 0)
-			return r;
-		above = &tree->steps.at[parent];
-	}
-	next = tree->steps.at[*ret_node].next_sibling;
-	above->cursor = *ret_node;
-	above->expected = next != ZONE_NODE_NONE ? next : tree->nodes.at[parent].first_child;
-	return 0;
+	if (paths_enter(&tree->paths, parent, marker, ret_node))
+		return 0;
+	return add_node(tree, parent, marker, ret_node);
 }
 
 /* --- the visit --------------------------------------------------------------------------- */
@@ -332,10 +248,10 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 
 static int add_tracks(struct zone_tree *tree)
 {
+	uint32_t node;
 	size_t i;
 
 	if (VEC_RESERVE(&tree->nodes, tree->range->tracks.count) < 0 ||
-	    VEC_RESERVE(&tree->steps, tree->range->tracks.count) < 0 ||
 	    VEC_RESERVE(&tree->sinks, tree->range->tracks.count) < 0)
 		return -ENOMEM;
 	for (i = 0; i < tree->range->tracks.count; i++) {
@@ -347,9 +263,9 @@ static int add_tracks(struct zone_tree *tree)
 			.next_sibling = ZONE_NODE_NONE,
 			.gpu = tree->range->tracks.at[i].kind == TRACK_GPU_QUEUE,
 		};
-		tree->steps.at[tree->steps.count++] = (struct zone_step){
-			ZONE_NODE_NONE, ZONE_NODE_NONE, ZONE_NODE_NONE, ZONE_NODE_NONE};
 		tree->sinks.at[tree->sinks.count++] = (struct zone_sink){0};
+		if (paths_add_root(&tree->paths, &node) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -448,11 +364,10 @@ void zone_tree_deinit(struct zone_tree *tree)
 {
 	slab_free(tree->slabs);
 	VEC_FREE(&tree->nodes);
-	VEC_FREE(&tree->steps);
+	paths_deinit(&tree->paths);
 	VEC_FREE(&tree->sinks);
 	VEC_FREE(&tree->stack);
 	free(tree->canonical);
-	free(tree->index);
 	counted_deinit(&tree->counted);
 	memset(tree, 0, sizeof(*tree));
 }

@@ -10,6 +10,7 @@
 #define FPROF_DAEMON_ZONE_TREE_H
 
 #include "counted.h"
+#include "paths.h"
 #include "range.h"
 #include "slab.h"
 #include "util.h"
@@ -19,7 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ZONE_NODE_NONE	    UINT32_MAX
+#define ZONE_NODE_NONE	    PATH_NONE
 #define ZONE_TREE_NODES_MAX (1u << 18)
 #define ZONE_TREE_CALLS_MAX (1u << 24)
 
@@ -63,23 +64,16 @@ struct zone_tree {
 	bool sums;		    /* nodes have no samples (zone_sums.h) */
 	bool allocations;	    /* some were told of */
 	/* Inside; what a visit touches again and again is kept together, by node. */
-	VEC(struct zone_step) steps;
+	struct paths paths;
 	VEC(struct zone_sink) sinks;
 	uint32_t *canonical; /* by marker: the first of its name */
-	uint32_t *index;     /* hash of parent and marker to node */
-	size_t index_size, indexed;
-	struct slab *slabs; /* of samples */
+	struct slab *slabs;  /* of samples */
 	VEC(struct zone_frame) stack;
 };
 struct zone_frame {
 	uint32_t node;
 	bool out;
 	int64_t begin; /* counted ns */
-};
-/* The way down the tree. Of its children: the one that was last entered, and the one that is likely
- * to be the next. */
-struct zone_step {
-	uint32_t marker, next_sibling, cursor, expected;
 };
 /* Where the next sample goes. */
 struct zone_sink {
