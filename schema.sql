@@ -86,7 +86,11 @@ CREATE TABLE session_totals (
 	-- What was ordered of it:
 	recording               INTEGER NOT NULL DEFAULT 1, -- 0 stopped, 1 recording, 2 frozen
 	recording_in_force      INTEGER NOT NULL DEFAULT 1, -- ... as the game has taken it over
-	detail                  TEXT                        -- JSON: levels by path, masked categories, allocations or not; NULL: none
+	detail                  TEXT,                       -- JSON: levels by path; masked categories; allocations or not; NULL: none
+	-- How far zone_totals goes: what has no higher id is in it.
+	zones_counted_to        INTEGER,                    -- of chunks; NULL: some went that nobody counted
+	spans_counted_to        INTEGER NOT NULL DEFAULT 0, -- of gpu_spans
+	zones_uncounted         INTEGER NOT NULL DEFAULT 0  -- calls of too many paths, lead words of bad chunks
 ) STRICT;
 
 -- The memories that a process registered; lane tells them apart within the session.
@@ -163,6 +167,23 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_by_track ON chunks (session, track, lane, t1);
 CREATE INDEX chunks_by_time ON chunks (session, t1);
 CREATE INDEX chunks_late ON chunks (session, t1, t0, late) WHERE late > 0;
+
+-- What each path of zones came to since the session began, as far as session_totals says that it was
+-- counted. Paths go by the thread's name.
+CREATE TABLE zone_totals (
+	session      INTEGER NOT NULL,
+	node         INTEGER NOT NULL, -- from 1, parents first
+	parent       INTEGER,          -- a node; NULL: this is a thread, a fiber or a GPU queue
+	marker       INTEGER NOT NULL, -- 0: of one of those
+	kind         INTEGER NOT NULL, -- as in tracks
+	name         TEXT,             -- of one of those
+	calls        INTEGER NOT NULL, -- that have ended
+	total_ns     INTEGER NOT NULL,
+	max_ns       INTEGER NOT NULL,
+	max_begin_ns INTEGER NOT NULL, -- when the longest began
+	max_frame    INTEGER,          -- of the main stream, in which it did
+	PRIMARY KEY (session, node)
+) STRICT, WITHOUT ROWID;
 
 -- Where events of a track were overwritten before they could be read.
 CREATE TABLE gaps (

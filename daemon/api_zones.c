@@ -9,6 +9,7 @@
 #include "statistics.h"
 #include "util.h"
 #include "zone_calls.h"
+#include "zone_session.h"
 #include "zone_sums.h"
 #include "zone_table.h"
 
@@ -36,8 +37,9 @@ static const char *const call_sorts[] = {"duration", "self", "start", NULL};
 
 /* --- a row ------------------------------------------------------------------------------- */
 
+/* session NULL: it is not told of. */
 static void json_reasons(struct json *j, const struct zone_tree *tree, const struct zone_numbers *n,
-			 bool per_frame)
+			 bool per_frame, const struct zone_session *session)
 {
 	static const char *const keys[] = {"p50_ns", "p95_ns", "p99_ns"};
 	static const double percents[] = {50, 95, 99};
@@ -52,6 +54,10 @@ static void json_reasons(struct json *j, const struct zone_tree *tree, const str
 		if (values[i] == NS_UNKNOWN)
 			api_json_needs(j, keys[i], statistics_percentile_needs(percents[i]),
 				       n->samples, per_frame ? "frames" : "calls");
+	if (session && !session->known)
+		json_member_string(j, "session_calls",
+				   tree->sums ? aggregate_reason
+					      : "events went before anything counted them");
 	json_object_end(j);
 }
 
@@ -81,7 +87,7 @@ static void json_slow(struct json *j, const struct zone_numbers *n)
 }
 
 static void json_numbers(struct json *j, const struct zone_tree *tree, const struct zone_numbers *n,
-			 bool per_frame)
+			 bool per_frame, const struct zone_session *session)
 {
 	double frames = (double)tree->counted.frames.count;
 
@@ -103,7 +109,25 @@ static void json_numbers(struct json *j, const struct zone_tree *tree, const str
 	json_member_double(j, "calls_per_frame", frames > 0 ? (double)n->calls / frames : NAN);
 	json_allocations(j, tree, n);
 	json_slow(j, n);
-	json_reasons(j, tree, n, per_frame);
+	json_reasons(j, tree, n, per_frame, session);
+}
+
+static void json_known(struct json *j, const char *key, bool known, uint64_t value)
+{
+	json_key(j, key);
+	known ? json_uint(j, value) : json_null(j);
+}
+
+/* Of the whole session: what it recorded, not what it still has. */
+static void json_session(struct json *j, const struct zone_session *session,
+			 const struct zone_row *row)
+{
+	const struct zone_session_numbers *n = zone_session_of(session, row->marker, row->gpu);
+
+	json_known(j, "session_calls", session->known, n->calls);
+	json_known(j, "session_total_ns", session->known, n->total_ns);
+	json_known(j, "session_max_ns", session->known && n->calls > 0, n->max_ns);
+	json_known(j, "session_max_frame", session->known && n->max_frame > 0, n->max_frame);
 }
 
 static void json_marker(struct json *j, const struct range *range, uint32_t marker)
@@ -165,7 +189,7 @@ void api_json_zone_path(struct json *j, const struct zone_tree *tree, uint32_t n
 }
 
 static void json_row(struct json *j, const struct zone_tree *tree, const struct zones_request *z,
-		     const struct zone_row *row)
+		     const struct zone_session *session, const struct zone_row *row)
 {
 	json_object_begin(j);
 	if (row->marker == ZONE_NODE_NONE) {
@@ -182,7 +206,10 @@ static void json_row(struct json *j, const struct zone_tree *tree, const struct 
 		json_member_uint(j, "threads", row->tracks);
 		json_member_bool(j, "gpu", row->gpu);
 	}
-	json_numbers(j, tree, &row->n, z->table.per_frame);
+	json_numbers(j, tree, &row->n, z->table.per_frame,
+		     z->view == ZONE_VIEW_FLAT ? session : NULL);
+	if (z->view == ZONE_VIEW_FLAT)
+		json_session(j, session, row);
 	json_object_end(j);
 }
 
@@ -206,7 +233,8 @@ static void json_threads(struct json *j, const struct zone_tree *tree, const boo
 }
 
 static void json_rows(struct json *j, const char *key, const struct zone_tree *tree,
-		      const struct zones_request *z, const zone_rows *rows)
+		      const struct zones_request *z, const struct zone_session *session,
+		      const zone_rows *rows)
 {
 	size_t first = MIN((size_t)z->offset, rows->count);
 	size_t last = first + MIN((size_t)z->limit, rows->count - first), i;
@@ -214,7 +242,7 @@ static void json_rows(struct json *j, const char *key, const struct zone_tree *t
 	json_key(j, key);
 	json_array_begin(j);
 	for (i = first; i < last; i++)
-		json_row(j, tree, z, &rows->at[i]);
+		json_row(j, tree, z, session, &rows->at[i]);
 	json_array_end(j);
 }
 
@@ -226,8 +254,8 @@ static void json_page(struct json *j, const struct zones_request *z, uint64_t co
 }
 
 static void json_table(struct json *j, const struct zone_tree *tree, const struct api_range *r,
-		       const struct zones_request *z, const zone_rows *rows,
-		       const zone_rows *callees)
+		       const struct zones_request *z, const struct zone_session *session,
+		       const zone_rows *rows, const zone_rows *callees)
 {
 	json_object_begin(j);
 	api_json_range_members(j, tree->range, r->query.stream, &tree->counted);
@@ -238,10 +266,12 @@ static void json_table(struct json *j, const struct zone_tree *tree, const struc
 	json_member_uint(j, "gaps", tree->gaps);
 	json_member_uint(j, "lost_events", tree->lost_events);
 	json_threads(j, tree, r->skip);
+	if (z->view == ZONE_VIEW_FLAT)
+		json_known(j, "session_uncounted", session->known, session->uncounted);
 	json_page(j, z, rows->count);
-	json_rows(j, "zones", tree, z, rows);
+	json_rows(j, "zones", tree, z, session, rows);
 	if (z->view == ZONE_VIEW_CALLERS)
-		json_rows(j, "callees", tree, z, callees);
+		json_rows(j, "callees", tree, z, session, callees);
 	json_object_end(j);
 }
 
@@ -256,6 +286,7 @@ static void fail_name(struct api_answer *a, const char *name)
 static void answer_table(struct api_range *r, const struct zones_request *z, struct api_answer *a)
 {
 	__attribute__((cleanup(zone_tree_deinit))) struct zone_tree tree = {0};
+	__attribute__((cleanup(zone_session_deinit))) struct zone_session session = {0};
 	struct zone_table_query query = z->table;
 	zone_rows rows = {0}, callees = {0};
 	int rc = r->aggregate
@@ -272,12 +303,14 @@ static void answer_table(struct api_range *r, const struct zones_request *z, str
 		query.view = ZONE_VIEW_CALLEES;
 		rc = zone_table_make(&tree, &query, &callees);
 	}
+	if (rc == 0 && z->view == ZONE_VIEW_FLAT)
+		rc = zone_session_read(r->reader.history, &tree, r->skip, &session);
 	if (rc == -ENOENT)
 		fail_name(a, query.name);
 	else if (rc < 0)
 		api_fail_range(a, rc);
 	else
-		json_table(&a->body, &tree, r, z, &rows, &callees);
+		json_table(&a->body, &tree, r, z, &session, &rows, &callees);
 	VEC_FREE(&rows);
 	VEC_FREE(&callees);
 }

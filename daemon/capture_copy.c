@@ -15,6 +15,7 @@
 
 #include "sql.h"
 #include "util.h"
+#include "zone_totals.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -41,6 +42,7 @@ static const struct copied {
 	 "AND s.frame = f.frame"},
 	{"gpu_spans", "", OF_FRAME},
 	{"frame_gpus", "", OF_FRAME},
+	{"zone_totals", "", "s.session = :source"},
 	{"gaps", "", IN_RANGE},
 	{"chunks", "", IN_RANGE},
 	{"sched_chunks", "",
@@ -319,6 +321,32 @@ static int cut_session(const struct job *job)
 	return r;
 }
 
+/* What zones came to up to now: all of it, however much of it the capture has. A source of an older
+ * version has no such thing, and so it is not known. */
+static int count_zones(const struct job *job)
+{
+	const struct capture_copy *c = job->copy;
+	struct zone_totals totals;
+	int64_t known = 0;
+	int r = ask(job,
+		    "SELECT count(*) FROM pragma_table_info('session_totals', 'source') "
+		    "WHERE name = 'zones_counted_to'",
+		    &known);
+
+	if (r < 0 || !known)
+		return MIN(r, 0);
+	r = zone_totals_read(job->db, "source", c->source, &totals);
+	if (r < 0)
+		return r == -ENODATA ? 0 : r;
+	r = zone_totals_write(job->db, c->session, &totals);
+	if (r == 0)
+		r = run(job, "UPDATE main.session_totals SET "
+			     "zones_counted_to = 9223372036854775807, "
+			     "spans_counted_to = 9223372036854775807");
+	zone_totals_deinit(&totals);
+	return r;
+}
+
 /* Is there nothing before the range? */
 static int find_complete(struct job *job)
 {
@@ -352,5 +380,7 @@ int capture_copy(sqlite3 *db, struct capture_copy *copy)
 		r = copy_neighbours(&job);
 	if (r == 0 && !copy->whole)
 		r = cut_session(&job);
+	if (r == 0)
+		r = count_zones(&job);
 	return r == 0 ? end_session(&job) : r;
 }

@@ -122,11 +122,35 @@ static int close_database(struct capture_file *file)
 	return r;
 }
 
+/* What zones came to, of all that the file has. */
+static int count_zones(const struct capture_file *file)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < file->sessions.all.count && r == 0; i++) {
+		struct stored_session *s = file->sessions.all.at[i];
+
+		struct zone_totals totals;
+
+		r = zone_totals_open(file->db, s->id, &s->mark, INT64_MIN, &totals);
+		if (r < 0)
+			return r;
+		r = zone_totals_write(file->db, s->id, &totals);
+		s->mark.chunks = s->mark.spans = ZONE_TOTALS_ALL;
+		s->mark.uncounted = totals.mark.uncounted;
+		zone_totals_deinit(&totals);
+	}
+	return r;
+}
+
 /* The last rows, the sums. */
 static int seal(struct capture_file *file)
 {
 	int r = file->db ? begin(file) : -EBADF;
 
+	if (r == 0)
+		r = count_zones(file);
 	if (r == 0 && file->writer)
 		r = row_writer_sessions(file->writer);
 	if (r == 0)

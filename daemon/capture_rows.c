@@ -73,6 +73,16 @@ static const struct rule {
 										  "17825792",
 	 "its numbers"},
 	{"chunks", POINT("t0") " OR " POINT("t1") " OR t1 < t0", "its time"},
+	{"zone_totals",
+	 OTHER("session") " OR node NOT BETWEEN 1 AND 65535 OR ifnull(parent, 1) NOT BETWEEN 1 AND "
+			  "node OR parent = node OR " SMALL("marker") " OR kind NOT BETWEEN 0 AND "
+								      "2",
+	 "its place in the tree"},
+	{"zone_totals",
+	 NUMBER("calls") " OR " NUMBER("total_ns") " OR " NUMBER("max_ns") " OR " POINT(
+		 "max_begin_ns") " OR (max_frame IS NOT NULL AND " FRAME("max_frame") ")",
+	 "its numbers"},
+	{"zone_totals", TEXT("name", 65536), "its name"},
 	{"gaps", OTHER("session") " OR " SMALL("track") " OR " NUMBER("events"), "its numbers"},
 	{"gaps", POINT("t0") " OR " POINT("t1"), "its time"},
 	{"frames",

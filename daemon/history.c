@@ -14,6 +14,7 @@
 #include "shm/layout.h"
 #include "store_db.h"
 #include "util.h"
+#include "zone_totals.h"
 
 #include <errno.h>
 #include <string.h>
@@ -446,4 +447,17 @@ int history_tracks(struct history *h, uint64_t session, history_tracks_vec *ret_
 	r = history_end(h, r);
 	*ret_tracks = tracks;
 	return r;
+}
+
+int history_zone_totals(struct history *h, uint64_t session, struct zone_totals *ret_totals)
+{
+	int r = history_begin(h), known;
+
+	if (r < 0)
+		return r;
+	known = zone_totals_read(h->db, "main", session, ret_totals);
+	r = history_end(h, known == -ENODATA ? 0 : known);
+	if (r < 0 && known == 0)
+		zone_totals_deinit(ret_totals);
+	return known == -ENODATA ? known : r;
 }

@@ -150,6 +150,11 @@ void history_frame_detail_deinit(struct history_frame_detail *detail);
 const struct marker_row *history_marker_of(const struct history_frame_detail *detail,
 					   uint32_t marker);
 
+struct zone_totals;
+/* What zones came to over the whole session (zone_totals_deinit). -ENODATA: nobody counted all of
+ * it; -ENOENT: no such session. */
+int history_zone_totals(struct history *h, uint64_t session, struct zone_totals *ret_totals);
+
 typedef VEC(struct stream_row) history_streams_vec;
 typedef VEC(struct track_row) history_tracks_vec;
 int history_streams(struct history *h, uint64_t session, history_streams_vec *ret_streams);

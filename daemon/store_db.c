@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 9
+#define SCHEMA_VERSION 10
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -94,6 +94,20 @@ static const char scheds[] =
 	"records INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
 	"CREATE INDEX sched_chunks_by_time ON sched_chunks (session, t1)";
 
+/* Version 10: what zones came to over a session. Of what is evicted nobody knows; neither of
+ * captures, but for what came from other tools. */
+static const char totals[] =
+	"ALTER TABLE session_totals ADD COLUMN zones_counted_to INTEGER;"
+	"ALTER TABLE session_totals ADD COLUMN spans_counted_to INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE session_totals ADD COLUMN zones_uncounted INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE session_totals SET zones_counted_to = 0 WHERE evicted_before_ticks IS NULL AND "
+	"ifnull((SELECT value FROM meta WHERE key = 'capture.kind'), 4) = 4;"
+	"CREATE TABLE zone_totals (session INTEGER NOT NULL, node INTEGER NOT NULL, "
+	"parent INTEGER, marker INTEGER NOT NULL, kind INTEGER NOT NULL, name TEXT, "
+	"calls INTEGER NOT NULL, total_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL, "
+	"max_begin_ns INTEGER NOT NULL, max_frame INTEGER, "
+	"PRIMARY KEY (session, node)) STRICT, WITHOUT ROWID";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
@@ -108,6 +122,7 @@ static const struct schema_step schema_steps[] = {
 	    "ALTER TABLE session_totals ADD COLUMN detail TEXT"},
 	{8, scheds},
 	{9, "CREATE INDEX sched_chunks_by_thread ON sched_chunks (session, tid, t1)"},
+	{10, totals},
 };
 
 struct schema schema_current(void)

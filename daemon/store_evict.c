@@ -10,6 +10,10 @@
  * (session->kept): a zone may be open in it that touches every frame up to now. It goes when the
  * track speaks again, and when bytes are short and nothing else is left.
  *
+ * Of what goes zone_totals keeps what it came to. When a chunk is about to go that its rows do not
+ * have, they are brought up to now, so that it is done once for as many frames as the history
+ * holds.
+ *
  * Freed pages are used again; the file never shrinks and never grows past its budget.
  */
 #include "store_evict.h"
@@ -20,6 +24,8 @@
 #include <errno.h>
 
 #define SWEEP_EVERY 64 /* evictions between looks for tracks of threads that are long gone */
+/* Lead words that are not counted yet: a reader counts them in some 20 ms. */
+#define UNMARKED_MAX 4000000u
 
 enum statement {
 	ST_PAGES,
@@ -34,6 +40,7 @@ enum statement {
 	ST_FIRST_FROM,
 	ST_STREAM_FROM,
 	ST_COUNTERS_DELETE,
+	ST_SPAN_UNMARKED,
 	ST_SPANS_DELETE,
 	ST_GAPS_DELETE,
 	ST_SCHED_DELETE,
@@ -62,6 +69,8 @@ static const char *const texts[STATEMENTS] = {
 	[ST_STREAM_FROM] = "UPDATE streams SET events_from=? WHERE session=? AND stream=?",
 	[ST_COUNTERS_DELETE] = "DELETE FROM frame_counters WHERE session=? AND stream=? "
 			       "AND frame<?",
+	[ST_SPAN_UNMARKED] = "SELECT 1 FROM gpu_spans WHERE session=? AND frame<? AND +id>? "
+			     "LIMIT 1",
 	[ST_SPANS_DELETE] = "DELETE FROM gpu_spans WHERE session=? AND frame<?",
 	[ST_SCHED_DELETE] = "DELETE FROM sched_chunks WHERE session=? AND t1<?",
 	[ST_GAPS_DELETE] = "DELETE FROM gaps WHERE session=? AND t1<?",
@@ -182,12 +191,48 @@ static int find_candidates(struct evictor *e, const struct stored_session *s, in
 	return r;
 }
 
+/* Brings the rows of zone_totals up to now; from then on the writer counts what it stores. Of
+ * chunks that nobody counted those that end at from or later. */
+static int count_zones(struct evictor *e, struct stored_session *s, int64_t from)
+{
+	int r = 0;
+
+	s->touched = true;
+	if (!s->totals) {
+		s->totals = calloc(1, sizeof(*s->totals));
+		if (!s->totals)
+			return -ENOMEM;
+		r = zone_totals_open(e->db, s->id, &s->mark, from, s->totals);
+	}
+	if (r == 0)
+		r = zone_totals_write(e->db, s->id, s->totals);
+	if (r < 0)
+		return r;
+	s->mark = s->totals->mark;
+	s->unmarked_events = 0;
+	return 0;
+}
+
+/* Before the candidates go. */
+static int count_candidates(struct evictor *e, struct stored_session *s)
+{
+	size_t i;
+
+	for (i = 0; i < e->candidates.count && s->mark.chunks != ZONE_TOTALS_UNKNOWN; i++)
+		if (e->candidates.at[i].id > s->mark.chunks)
+			return count_zones(e, s, INT64_MIN);
+	return 0;
+}
+
 /* Is it the newest chunk of a track that lives? 1, 0, -errno. */
 static int must_stay(struct evictor *e, const struct stored_session *s, const struct candidate *c)
 {
 	int64_t newer[] = {(int64_t)s->id, c->track, c->lane, c->t1, c->id}, ignored, alive = 0;
-	int r = ask_ints(e, ST_NEWER, newer, ARRAY_SIZE(newer), &ignored);
+	int r;
 
+	if (stored_session_has_newer(s, c->track, c->lane, c->id))
+		return 0;
+	r = ask_ints(e, ST_NEWER, newer, ARRAY_SIZE(newer), &ignored);
 	if (r < 0 || r == 1)
 		return r < 0 ? r : 0;
 	r = ask_ints(e, ST_ALIVE, newer, 2, &alive);
@@ -223,8 +268,10 @@ static int evict_candidate(struct evictor *e, struct stored_session *s, const st
 
 	if (r < 0)
 		return r;
-	if (r == 0)
+	if (r == 0) {
+		stored_session_forget_chunk(s, c->track, c->lane, c->id);
 		return delete_chunk(e, s, c->id, c->bytes, totals);
+	}
 	if (is_kept(s, c->id))
 		return 0;
 	return VEC_PUSH(&s->kept, ((struct kept_chunk){c->id, c->track, c->lane, c->bytes}));
@@ -236,6 +283,8 @@ static int evict_chunks(struct evictor *e, struct stored_session *s, int64_t bef
 	int r = find_candidates(e, s, before);
 	size_t i;
 
+	if (r == 0)
+		r = count_candidates(e, s);
 	for (i = 0; i < e->candidates.count && r == 0; i++)
 		r = evict_candidate(e, s, &e->candidates.at[i], totals);
 	if (r == 0)
@@ -271,6 +320,18 @@ static int advance_stream(struct evictor *e, struct stored_session *s, struct st
 			3);
 }
 
+static int evict_spans(struct evictor *e, struct stored_session *s, uint64_t before)
+{
+	int64_t ask[] = {(int64_t)s->id, (int64_t)before, s->mark.spans}, found;
+	int r = 0;
+
+	if (s->mark.chunks != ZONE_TOTALS_UNKNOWN)
+		r = ask_ints(e, ST_SPAN_UNMARKED, ask, ARRAY_SIZE(ask), &found);
+	if (r == 1)
+		r = count_zones(e, s, INT64_MIN);
+	return r < 0 ? r : run_ints(e, ST_SPANS_DELETE, ask, 2);
+}
+
 /* What belongs to frames whose events went. */
 static int evict_details(struct evictor *e, struct stored_session *s, struct evict_totals *totals)
 {
@@ -283,8 +344,7 @@ static int evict_details(struct evictor *e, struct stored_session *s, struct evi
 		r = advance_stream(e, s, &s->streams.at[i], totals);
 	if (r == 0) {
 		main_stream = stored_session_stream(s, 0);
-		r = run_ints(e, ST_SPANS_DELETE, (int64_t[]){id, (int64_t)main_stream->events_from},
-			     2);
+		r = evict_spans(e, s, main_stream->events_from);
 	}
 	if (r == 0)
 		r = run_ints(e, ST_SCHED_DELETE, (int64_t[]){id, s->evicted_before}, 2);
@@ -388,6 +448,13 @@ int evictor_clear(struct evictor *evictor, uint64_t session, int64_t before,
 	if (!s)
 		return 0;
 	r = evict_before(evictor, s, before, totals);
+	if (r == 0)
+		r = zone_totals_clear(evictor->db, s->id);
+	if (r == 0) {
+		stored_session_uncount(s);
+		s->mark = (struct zone_totals_mark){0};
+		r = count_zones(evictor, s, before);
+	}
 	return r < 0 ? r : clear_frame_rows(evictor, s);
 }
 
@@ -433,9 +500,10 @@ static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t byt
 }
 
 static const char *const session_tables[] = {
-	"sessions",   "session_totals", "memories", "markers",	    "tracks",	      "streams",
-	"infos",      "chunks",		"gaps",	    "frames",	    "frame_counters", "gpu_spans",
-	"frame_gpus", "sampled",	"samples",  "sched_chunks", "ledger"};
+	"sessions",	  "session_totals", "memories",	  "markers", "tracks",
+	"streams",	  "infos",	    "chunks",	  "gaps",    "frames",
+	"frame_counters", "gpu_spans",	    "frame_gpus", "sampled", "samples",
+	"sched_chunks",	  "ledger",	    "zone_totals"};
 
 static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
 {
@@ -561,6 +629,9 @@ int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
 		if (!s->touched)
 			continue;
 		r = evict_frames(evictor, s, limits->frames, totals);
+		if (r == 0 && s->unmarked_events > UNMARKED_MAX &&
+		    s->mark.chunks != ZONE_TOTALS_UNKNOWN)
+			r = count_zones(evictor, s, INT64_MIN);
 		while (r >= 0 && s->chunk_bytes > limits->session_bytes) {
 			r = evict_bytes(evictor, s, s->chunk_bytes - limits->session_bytes, totals);
 			if (r == 0)

@@ -150,6 +150,7 @@ static int restore_sessions(struct store_history *h)
 
 		s->evicted_before = MAX(s->evicted_before, s->newest_t1);
 		s->chunk_bytes = 0;
+		s->mark.chunks = ZONE_TOTALS_UNKNOWN;
 		s->touched = true;
 		if (!s->stored && s->has_row)
 			r = row_writer_restore(h->writer, s);

@@ -9,10 +9,20 @@
 #include <errno.h>
 #include <string.h>
 
+void stored_session_uncount(struct stored_session *session)
+{
+	if (session->totals)
+		zone_totals_deinit(session->totals);
+	free(session->totals);
+	session->totals = NULL;
+}
+
 static void session_free(struct stored_session *session)
 {
+	stored_session_uncount(session);
 	VEC_FREE(&session->streams);
 	VEC_FREE(&session->kept);
+	VEC_FREE(&session->newest);
 	session_row_deinit(&session->row);
 	free(session);
 }
@@ -95,6 +105,73 @@ struct stored_stream *stored_session_stream(struct stored_session *session, uint
 	return s;
 }
 
+/* Where the lane's is, or would be. */
+static size_t newest_at(const struct stored_session *session, uint32_t track, uint32_t lane)
+{
+	uint64_t key = (uint64_t)track << 32 | lane;
+	size_t from = 0, to = session->newest.count;
+
+	while (from < to) {
+		size_t at = from + (to - from) / 2;
+		const struct newest_chunk *n = &session->newest.at[at];
+
+		if (((uint64_t)n->track << 32 | n->lane) < key)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return from;
+}
+
+static struct newest_chunk *newest_of(const struct stored_session *session, uint32_t track,
+				      uint32_t lane)
+{
+	size_t at = newest_at(session, track, lane);
+
+	if (at == session->newest.count || session->newest.at[at].track != track ||
+	    session->newest.at[at].lane != lane)
+		return NULL;
+	return &session->newest.at[at];
+}
+
+int stored_session_note_chunk(struct stored_session *session, uint32_t track, uint32_t lane,
+			      int64_t id)
+{
+	struct newest_chunk *n = newest_of(session, track, lane);
+	size_t at;
+
+	if (n) {
+		n->id = id;
+		return 0;
+	}
+	if (VEC_RESERVE(&session->newest, 1) < 0)
+		return -ENOMEM;
+	at = newest_at(session, track, lane);
+	n = session->newest.at + at;
+	memmove(n + 1, n, (session->newest.count++ - at) * sizeof(*n));
+	*n = (struct newest_chunk){track, lane, id};
+	return 0;
+}
+
+bool stored_session_has_newer(const struct stored_session *session, uint32_t track, uint32_t lane,
+			      int64_t id)
+{
+	const struct newest_chunk *n = newest_of(session, track, lane);
+
+	return n && n->id > id;
+}
+
+void stored_session_forget_chunk(struct stored_session *session, uint32_t track, uint32_t lane,
+				 int64_t id)
+{
+	struct newest_chunk *n = newest_of(session, track, lane);
+
+	if (!n || n->id != id)
+		return;
+	session->newest.count--;
+	memmove(n, n + 1, (size_t)(session->newest.at + session->newest.count - n) * sizeof(*n));
+}
+
 void stored_sessions_settle(struct stored_sessions *sessions)
 {
 	size_t i;
@@ -104,6 +181,8 @@ void stored_sessions_settle(struct stored_sessions *sessions)
 
 		s->stored = true;
 		s->touched = false;
+		if (s->state != SESSION_LIVE)
+			stored_session_uncount(s);
 		if (s->has_row && s->state != SESSION_LIVE) {
 			session_row_deinit(&s->row);
 			memset(&s->row, 0, sizeof(s->row));
@@ -156,9 +235,13 @@ static void forget_state(struct stored_sessions *sessions)
 		}
 		VEC_FREE(&s->streams);
 		VEC_FREE(&s->kept);
+		VEC_FREE(&s->newest);
 		s->stored = s->touched = false;
 		s->state = s->row.state;
 		s->chunk_bytes = 0;
+		stored_session_uncount(s);
+		s->mark = (struct zone_totals_mark){0};
+		s->unmarked_events = 0;
 		s->threads_seen = 0;
 		s->next_track = 1;
 		s->evicted_before = s->scan_from = INT64_MIN;
@@ -170,7 +253,10 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int r = sql_prepare(db,
 			    "SELECT t.session, t.state, threads_seen, next_track, chunk_bytes, "
-			    "evicted_before_ticks, uid, recording FROM session_totals t "
+			    "evicted_before_ticks, uid, recording, zones_counted_to, "
+			    "spans_counted_to, zones_uncounted, (SELECT ifnull(sum(events), 0) "
+			    "FROM chunks c WHERE c.session = t.session AND +c.id > "
+			    "zones_counted_to) FROM session_totals t "
 			    "JOIN sessions s ON s.id = t.session",
 			    &stmt);
 
@@ -188,6 +274,10 @@ static int load_totals(struct stored_sessions *sessions, sqlite3 *db)
 		s->evicted_before = row_int_or(&row, INT64_MIN);
 		s->uid = row_u32(&row);
 		s->frozen = row_u32(&row) == FPROF_STATE_FROZEN;
+		s->mark.chunks = row_int_or(&row, ZONE_TOTALS_UNKNOWN);
+		s->mark.spans = row_int(&row);
+		s->mark.uncounted = row_uint(&row);
+		s->unmarked_events = row_uint(&row);
 		r = 0;
 	}
 	return r;

@@ -4,6 +4,9 @@
  * drain sends a row again when something of it changed. Rows of a session that the history does not
  * have (it was evicted) are refused, so that nothing is stored that no session's eviction would
  * find again.
+ *
+ * Ids of chunks and GPU spans rise for ever, also when the highest were deleted: what has a higher
+ * one than zone_totals goes to is not in them yet.
  */
 #include "store_write.h"
 
@@ -28,11 +31,13 @@ enum statement {
 	ST_STREAM,
 	ST_INFO,
 	ST_CHUNK,
+	ST_CHUNK_ID,
 	ST_CHUNK_DELETE,
 	ST_GAP,
 	ST_FRAME,
 	ST_COUNTER,
 	ST_SPAN,
+	ST_SPAN_ID,
 	ST_GPU,
 	ST_SAMPLED,
 	ST_SAMPLE,
@@ -47,7 +52,8 @@ static const char *const texts[STATEMENTS] = {
 		       "image_id, boot_id, name, exe, build_id, facts, clock_kind, clock_hz, "
 		       "clock_mult, clock_shift, start_ticks, start_utc_ns, abi_major, abi_minor, "
 		       "library_version) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[ST_TOTALS_NEW] = "INSERT OR IGNORE INTO session_totals (session, state) VALUES (?,?)",
+	[ST_TOTALS_NEW] = "INSERT OR IGNORE INTO session_totals (session, state, "
+			  "zones_counted_to) VALUES (?,?,0)",
 	[ST_TOTALS] =
 		"UPDATE session_totals SET state=?, end_reason=?, end_ns=?, end_unknown=?, "
 		"threads_active=?, "
@@ -63,7 +69,8 @@ static const char *const texts[STATEMENTS] = {
 		"refused_6=?, refused_7=?, ring_fill_permille=?, fault=?, recording=?, "
 		"recording_in_force=?, detail=coalesce(?, detail) WHERE session=?",
 	[ST_TOTALS_OWN] = "UPDATE session_totals SET threads_seen=?, next_track=?, chunk_bytes=?, "
-			  "evicted_before_ticks=? WHERE session=?",
+			  "evicted_before_ticks=?, zones_counted_to=?, spans_counted_to=?, "
+			  "zones_uncounted=? WHERE session=?",
 	[ST_MEMORY] = "INSERT OR REPLACE INTO memories (session, lane, memory_id, origin, bytes) "
 		      "VALUES (?,?,?,?,?)",
 	[ST_MARKER] =
@@ -76,6 +83,7 @@ static const char *const texts[STATEMENTS] = {
 	[ST_INFO] = "INSERT OR REPLACE INTO infos (session, key, value) VALUES (?,?,?)",
 	[ST_CHUNK] = "INSERT INTO chunks (session, track, lane, t0, t1, events, depth_in, late, "
 		     "raw_bytes, data) VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[ST_CHUNK_ID] = "UPDATE chunks SET id=?2 WHERE id=?1",
 	[ST_CHUNK_DELETE] = "DELETE FROM chunks WHERE id=?",
 	[ST_GAP] = "INSERT OR REPLACE INTO gaps (session, t1, track, lane, t0, events) "
 		   "VALUES (?,?,?,?,?,?)",
@@ -87,6 +95,7 @@ static const char *const texts[STATEMENTS] = {
 	[ST_SPAN] = "INSERT INTO gpu_spans (session, frame, track, marker, submission, view, "
 		    "fence, begin_ns, end_ns, calibrated, raw_begin, raw_end) "
 		    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+	[ST_SPAN_ID] = "UPDATE gpu_spans SET id=?2 WHERE id=?1",
 	[ST_GPU] = "INSERT OR REPLACE INTO frame_gpus (session, frame, track, span_ns, busy_ns, "
 		   "spans, missing, final) VALUES (?,?,?,?,?,?,?,?)",
 	[ST_SAMPLED] = "INSERT OR REPLACE INTO sampled (session, counter, name, module, source, "
@@ -108,10 +117,26 @@ struct row_writer {
 	struct stored_session *last; /* found last: rows of one session come together */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3 *db;
+	int64_t newest_chunk, newest_span; /* ids */
 	uint8_t *packed;
 	size_t packed_capacity;
 	struct write_totals *totals; /* of the batch that is written */
 };
+
+static int find_newest(struct row_writer *w)
+{
+	int r = sql_int(w->db,
+			"SELECT max(ifnull((SELECT max(id) FROM chunks), 0), "
+			"ifnull((SELECT max(zones_counted_to) FROM session_totals), 0))",
+			&w->newest_chunk);
+
+	if (r >= 0)
+		r = sql_int(w->db,
+			    "SELECT max(ifnull((SELECT max(id) FROM gpu_spans), 0), "
+			    "ifnull((SELECT max(spans_counted_to) FROM session_totals), 0))",
+			    &w->newest_span);
+	return MIN(r, 0);
+}
 
 int row_writer_new(sqlite3 *db, struct stored_sessions *sessions, struct row_writer **ret_writer)
 {
@@ -123,12 +148,12 @@ int row_writer_new(sqlite3 *db, struct stored_sessions *sessions, struct row_wri
 		return -ENOMEM;
 	w->db = db;
 	w->sessions = sessions;
-	for (i = 0; i < STATEMENTS; i++) {
+	r = find_newest(w);
+	for (i = 0; i < STATEMENTS && r == 0; i++)
 		r = sql_prepare(db, texts[i], &w->statements[i]);
-		if (r < 0) {
-			row_writer_free(w);
-			return r;
-		}
+	if (r < 0) {
+		row_writer_free(w);
+		return r;
 	}
 	*ret_writer = w;
 	return 0;
@@ -292,11 +317,16 @@ static int write_track(struct row_writer *w, const struct track_row *row)
 {
 	struct sql_binder b = binder(w, ST_TRACK);
 	struct stored_session *session = session_of(w, row->session);
+	int r = 0;
 
 	if (row->track >= session->next_track) {
 		session->next_track = row->track + 1;
 		session->threads_seen += row->kind == TRACK_THREAD;
 	}
+	if (session->totals)
+		r = zone_totals_track(session->totals, row);
+	if (r < 0)
+		return r;
 	bind_uint(&b, row->session);
 	bind_uint(&b, row->track);
 	bind_int(&b, row->kind);
@@ -375,6 +405,36 @@ static long pack(struct row_writer *w, const struct chunk_row *row)
 	return chunk_pack(w->packed, w->packed_capacity, row->data, row->bytes);
 }
 
+/* The id of the row that was inserted last. SQLite gives the highest one again once its row is
+ * gone: such a row gets the next. */
+static int take_id(struct row_writer *w, enum statement change, int64_t *newest)
+{
+	int64_t id = sqlite3_last_insert_rowid(w->db);
+	struct sql_binder b;
+
+	if (id > *newest) {
+		*newest = id;
+		return 0;
+	}
+	b = binder(w, change);
+	bind_int(&b, id);
+	bind_int(&b, ++*newest);
+	return sql_run(&b);
+}
+
+static int count_chunk(struct row_writer *w, const struct stored_session *session,
+		       const struct chunk_row *row)
+{
+	const struct zone_totals_chunk chunk = {.id = w->newest_chunk,
+						.t0 = row->t0,
+						.track = row->track,
+						.events = row->events,
+						.raw = row->data,
+						.bytes = row->bytes};
+
+	return session->totals ? zone_totals_chunk(session->totals, &chunk) : 0;
+}
+
 static int write_chunk(struct row_writer *w, const struct chunk_row *row)
 {
 	struct sql_binder b = binder(w, ST_CHUNK);
@@ -398,9 +458,16 @@ static int write_chunk(struct row_writer *w, const struct chunk_row *row)
 	bind_uint(&b, row->bytes);
 	bind_blob(&b, w->packed, (size_t)bytes);
 	r = sql_run(&b);
+	if (r == 0)
+		r = take_id(w, ST_CHUNK_ID, &w->newest_chunk);
+	if (r == 0)
+		r = stored_session_note_chunk(session, row->track, row->lane, w->newest_chunk);
+	if (r == 0)
+		r = count_chunk(w, session, row);
 	if (r < 0)
 		return r;
 	session->chunk_bytes += (uint64_t)bytes;
+	session->unmarked_events += row->events;
 	session->scan_from = MIN(session->scan_from, row->t1);
 	session->newest_t1 = MAX(session->newest_t1, row->t1);
 	w->totals->raw_bytes += row->bytes;
@@ -484,9 +551,23 @@ static int write_counter(struct row_writer *w, const struct frame_counter_row *r
 	return sql_run(&b);
 }
 
+static int count_span(struct row_writer *w, const struct stored_session *session,
+		      const struct gpu_span_row *row)
+{
+	const struct zone_totals_span span = {.id = w->newest_span,
+					      .begin_ns = row->begin_ns,
+					      .end_ns = row->end_ns,
+					      .track = row->track,
+					      .marker = row->marker,
+					      .frame = row->frame};
+
+	return session->totals ? zone_totals_span(session->totals, &span) : 0;
+}
+
 static int write_span(struct row_writer *w, const struct gpu_span_row *row)
 {
 	struct sql_binder b = binder(w, ST_SPAN);
+	int r;
 
 	bind_uint(&b, row->session);
 	bind_uint(&b, row->frame);
@@ -500,7 +581,10 @@ static int write_span(struct row_writer *w, const struct gpu_span_row *row)
 	bind_int(&b, row->calibrated);
 	bind_uint(&b, row->raw_begin);
 	bind_uint(&b, row->raw_end);
-	return sql_run(&b);
+	r = sql_run(&b);
+	if (r == 0)
+		r = take_id(w, ST_SPAN_ID, &w->newest_span);
+	return r < 0 ? r : count_span(w, session_of(w, row->session), row);
 }
 
 static int write_gpu(struct row_writer *w, const struct frame_gpu_row *row)
@@ -694,6 +778,9 @@ int row_writer_sessions(struct row_writer *writer)
 		bind_uint(&b, s->next_track);
 		bind_uint(&b, s->chunk_bytes);
 		bind_int_or_null(&b, s->evicted_before, INT64_MIN);
+		bind_int_or_null(&b, s->mark.chunks, ZONE_TOTALS_UNKNOWN);
+		bind_int(&b, s->mark.spans);
+		bind_uint(&b, s->mark.uncounted);
 		bind_uint(&b, s->id);
 		r = sql_run(&b);
 	}

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define TABLE_COLUMNS_MAX 16
+#define TABLE_COLUMNS_MAX 20
 
 struct table;
 

@@ -12,8 +12,13 @@
 #define LIMIT_DEFAULT "40"
 
 /* The numbers that rows of all tables have. */
-static const char *const number_heads[] = {"total", "self", "calls", "/frame", "avg",	 "min",
-					   "p50",   "p95",  "p99",   "max",    "frames", "alloc"};
+static const char *const number_heads[] = {"total",  "self",  "calls", "/frame", "avg",
+					   "min",    "p50",   "p95",   "p99",	 "max",
+					   "frames", "alloc", NULL};
+/* What some have besides. "all": of the whole session, however little of it is still there. */
+static const char *const no_heads[] = {NULL};
+static const char *const thread_heads[] = {"<thread", NULL};
+static const char *const session_heads[] = {"all calls", "all total", "all max", "in frame", NULL};
 
 static void row_cells(struct table *table, const json_t *row)
 {
@@ -33,18 +38,23 @@ static void name_cell(struct table *table, const json_t *row)
 		     json_is_true(json_object_get(row, "gpu")) ? " [gpu]" : "");
 }
 
-static int print_rows(const json_t *rows, const char *head, bool threads)
+static size_t put_heads(const char **heads, size_t n, const char *const *more)
+{
+	while (*more && n < TABLE_COLUMNS_MAX)
+		heads[n++] = *more++;
+	return n;
+}
+
+/* more: one of the three above. */
+static int print_rows(const json_t *rows, const char *head, const char *const *more)
 {
 	const char *heads[TABLE_COLUMNS_MAX + 1] = {0};
 	_cleanup_table_ struct table *table = NULL;
-	size_t n = 0, i;
 	const json_t *row;
+	size_t i;
 
-	heads[n++] = head;
-	for (i = 0; i < sizeof(number_heads) / sizeof(number_heads[0]); i++)
-		heads[n++] = number_heads[i];
-	if (threads)
-		heads[n++] = "<thread";
+	heads[0] = head;
+	put_heads(heads, put_heads(heads, 1, number_heads), more);
 	table = table_new(heads);
 	if (!table)
 		return TOOL_FAILED;
@@ -52,8 +62,11 @@ static int print_rows(const json_t *rows, const char *head, bool threads)
 	{
 		name_cell(table, row);
 		row_cells(table, row);
-		if (threads)
+		if (more == thread_heads)
 			table_row(table, row, "thread_name", NULL);
+		if (more == session_heads)
+			table_row(table, row, "session_calls", "session_total_ns", "session_max_ns",
+				  "session_max_frame", NULL);
 	}
 	table_print(table);
 	return TOOL_OK;
@@ -105,6 +118,9 @@ static void print_range(const json_t *answer)
 	if (answer_integer(answer, "lost_events") > 0)
 		printf("%lld events were lost in %lld gaps: what was in them is missing\n",
 		       answer_integer(answer, "lost_events"), answer_integer(answer, "gaps"));
+	if (answer_integer(answer, "session_uncounted") > 0)
+		printf("%lld calls and events of the session are in none of the columns \"all\"\n",
+		       answer_integer(answer, "session_uncounted"));
 }
 
 static int print(const json_t *answer)
@@ -116,12 +132,13 @@ static int print(const json_t *answer)
 	if (strcmp(view, "calls") == 0) {
 		r = print_calls(rows);
 	} else if (strcmp(view, "callers") == 0) {
-		r = print_rows(rows, "<called by", false);
+		r = print_rows(rows, "<called by", no_heads);
 		putchar('\n');
 		if (r == TOOL_OK)
-			r = print_rows(json_object_get(answer, "callees"), "<calls", false);
+			r = print_rows(json_object_get(answer, "callees"), "<calls", no_heads);
 	} else {
-		r = print_rows(rows, "<zone", strcmp(view, "tree") == 0);
+		r = print_rows(rows, "<zone",
+			       strcmp(view, "tree") == 0 ? thread_heads : session_heads);
 		print_slow(rows);
 	}
 	print_range(answer);

@@ -79,17 +79,22 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	sqlite3_close(db);
 }
 
+/* What version 10 brought. */
+#define DROP_TOTALS                                                \
+	"DROP TABLE zone_totals;"                                  \
+	"ALTER TABLE session_totals DROP COLUMN zones_counted_to;" \
+	"ALTER TABLE session_totals DROP COLUMN spans_counted_to;" \
+	"ALTER TABLE session_totals DROP COLUMN zones_uncounted;"
 /* What versions from 4 on brought. */
-#define DROP_NEWER                                                   \
-	"DROP TABLE aggregate_groups;"                               \
-	"DROP TABLE aggregate_nodes;"                                \
-	"DROP TABLE aggregate_frames;"                               \
-	"DROP TABLE captures;"                                       \
-	"DROP TABLE sampled;"                                        \
-	"DROP TABLE samples;"                                        \
-	"DROP TABLE sched_chunks;"                                   \
-	"ALTER TABLE session_totals DROP COLUMN recording;"          \
-	"ALTER TABLE session_totals DROP COLUMN recording_in_force;" \
+#define DROP_NEWER                                                                                 \
+	"DROP TABLE aggregate_groups;"                                                             \
+	"DROP TABLE aggregate_nodes;"                                                              \
+	"DROP TABLE aggregate_frames;"                                                             \
+	"DROP TABLE captures;"                                                                     \
+	"DROP TABLE sampled;"                                                                      \
+	"DROP TABLE samples;"                                                                      \
+	"DROP TABLE sched_chunks;" DROP_TOTALS "ALTER TABLE session_totals DROP COLUMN recording;" \
+	"ALTER TABLE session_totals DROP COLUMN recording_in_force;"                               \
 	"ALTER TABLE session_totals DROP COLUMN detail;"
 
 /* What version 1 lacked is added, so that an fprofd.db and a history of it go on. */
@@ -136,6 +141,31 @@ static void a_database_of_version_3_has_the_tables_of_sums(void **state)
 	assert_int_equal(answer(db, "PRAGMA user_version"), now.version);
 	assert_int_equal(answer(db, info), answer(made, info));
 	sqlite3_close(made);
+	sqlite3_close(db);
+}
+
+/* Of what went before version 10 nobody counted the zones; where nothing went they can be counted.
+ */
+static void a_database_of_version_9_knows_what_it_does_not(void **state)
+{
+	struct schema now = schema_current();
+	sqlite3 *db = open_empty();
+
+	(void)state;
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(
+		sql_exec(db, DROP_TOTALS
+			 "INSERT INTO session_totals (session, evicted_before_ticks) VALUES "
+			 "(1, NULL), (2, 5);"
+			 "PRAGMA user_version=9"),
+		0);
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(
+		answer(db, "SELECT zones_counted_to FROM session_totals WHERE session = 1"), 0);
+	assert_int_equal(
+		answer(db, "SELECT zones_counted_to IS NULL FROM session_totals WHERE session = 2"),
+		1);
+	assert_int_equal(answer(db, "SELECT count(*) FROM zone_totals"), 0);
 	sqlite3_close(db);
 }
 
@@ -256,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_database_of_version_1_goes_on),
 		cmocka_unit_test(a_database_of_version_2_gets_its_nulls),
 		cmocka_unit_test(a_database_of_version_3_has_the_tables_of_sums),
+		cmocka_unit_test(a_database_of_version_9_knows_what_it_does_not),
 		cmocka_unit_test(rows_are_copied_with_generated_columns),
 		cmocka_unit_test(pages_are_copied_with_what_is_in_the_wal),
 		cmocka_unit_test(readers_cannot_write),
