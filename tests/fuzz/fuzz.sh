@@ -7,6 +7,10 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 found=$B/fuzz/found
 mkdir -p "$found"
+[ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
+TMPDIR=$(mktemp -d -t fprof-XXXXXX)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 failed=0
 
 for program in "$B"/tests/fuzz/fuzz_*; do

@@ -12,6 +12,7 @@
 #include "daemon/log.h"
 #include "daemon/range.h"
 #include "daemon/sql.h"
+#include "directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FRAMES_MAX 20
 
 static struct {
-	char dir[64], path[128];
+	char dir[128], path[256];
 	struct config config;
 	struct store *store;
 	struct captures *captures;
@@ -116,11 +117,8 @@ static void make_sound(void)
 
 static void begin(void)
 {
-	bool shm = access("/dev/shm", W_OK) == 0;
-
 	log_set_level(LOG_LEVEL_ERROR);
-	snprintf(world.dir, sizeof(world.dir), "%s/fprof-fuzz-XXXXXX", shm ? "/dev/shm" : "/tmp");
-	must(mkdtemp(world.dir) != NULL);
+	make_directory(world.dir, sizeof(world.dir));
 	snprintf(world.path, sizeof(world.path), "%s/strange.fprof", world.dir);
 	world.config.history_dir = world.config.state_dir = world.dir;
 	world.config.history_frames = 600;

@@ -3,6 +3,7 @@
 #include "daemon/captures.h"
 #include "daemon/import.h"
 #include "daemon/util.h"
+#include "directory.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -12,23 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char directory[64];
-
-static void remove_directory(void)
-{
-	rmdir(directory);
-}
-
-static void make_directory(void)
-{
-	if (directory[0])
-		return;
-	snprintf(directory, sizeof(directory), "%s/fprof-fuzz-XXXXXX",
-		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	if (!mkdtemp(directory))
-		abort();
-	atexit(remove_directory);
-}
+static char directory[128];
 
 /* What was made is a sound database whose zones the report counts. */
 static void check(const char *path)
@@ -54,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[256];
 	int fd = memfd_create("trace", MFD_CLOEXEC);
 
-	make_directory();
+	if (!directory[0])
+		make_directory(directory, sizeof(directory));
 	if (fd < 0 || size == 0 || pwrite(fd, data + 1, size - 1, 0) != (ssize_t)size - 1) {
 		close(fd);
 		return 0;

@@ -5,6 +5,9 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 failed=0
+TMPDIR=$(mktemp -d -t fprof-XXXXXX)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 
 if ! make --no-print-directory B="$B" fuzzers >"$B/fuzzers.log" 2>&1; then
 	sed 's/^/# /' "$B/fuzzers.log" | tail -n 20
