@@ -50,6 +50,9 @@ static void json_reasons(struct json *j, const struct zone_tree *tree, const str
 	json_object_begin(j);
 	if (tree->sums)
 		json_member_string(j, "percentiles", aggregate_reason);
+	if (tree->kernel.too_much)
+		json_member_string(j, "on_cpu_ns",
+				   "there are too many switches to be held at once");
 	for (i = 0; i < ARRAY_SIZE(values) && !tree->sums; i++)
 		if (values[i] == NS_UNKNOWN)
 			api_json_needs(j, keys[i], statistics_percentile_needs(percents[i]),
@@ -73,6 +76,20 @@ static void json_allocations(struct json *j, const struct zone_tree *tree,
 	tree->allocations ? json_int(j, n->own_alloc_bytes) : json_null(j);
 	json_key(j, "self_alloc_count");
 	tree->allocations ? json_int(j, n->own_alloc_count) : json_null(j);
+}
+
+static const char *const kernel_keys[] = {"on_cpu_ns", "runnable_ns", "blocked_ns"};
+static const char *const own_kernel_keys[] = {"self_on_cpu_ns", "self_runnable_ns",
+					      "self_blocked_ns"};
+
+/* What the scheduler did meanwhile; null where it tells nothing of the thread. */
+static void json_kernel(struct json *j, const char *const *keys, bool known,
+			const struct zone_kernel_ns *times)
+{
+	int i;
+
+	for (i = 0; i < ZONE_KERNEL_STATES; i++)
+		api_json_ns(j, keys[i], known ? times->ns[i] : NS_UNKNOWN);
 }
 
 static void json_slow(struct json *j, const struct zone_numbers *n)
@@ -108,6 +125,8 @@ static void json_numbers(struct json *j, const struct zone_tree *tree, const str
 	json_member_uint(j, "frames", n->frames);
 	json_member_double(j, "calls_per_frame", frames > 0 ? (double)n->calls / frames : NAN);
 	json_allocations(j, tree, n);
+	json_kernel(j, kernel_keys, n->scheduled, &n->kernel);
+	json_kernel(j, own_kernel_keys, n->scheduled, &n->own_kernel);
 	json_slow(j, n);
 	json_reasons(j, tree, n, per_frame, session);
 }
@@ -330,6 +349,7 @@ static void json_call(struct json *j, const struct range *range, const struct zo
 	json_member_int(j, "start_ns", call->start_ns);
 	json_member_int(j, "duration_ns", call->duration_ns);
 	json_member_int(j, "self_ns", call->self_ns);
+	json_kernel(j, kernel_keys, call->scheduled, &call->kernel);
 	json_member_int(j, "full_start_ns", call->full_start_ns);
 	api_json_ns(j, "full_duration_ns", call->full_duration_ns);
 	json_member_uint(j, "depth", call->depth);

@@ -28,6 +28,8 @@
 	"AND t1 > ?2 AND t0 < ?3 ORDER BY t1"
 #define HEARD_EVER "SELECT 1 FROM sched_chunks WHERE session = ?1 AND tid = 0 LIMIT 1"
 
+#define ANY "SELECT 1 FROM sched_chunks WHERE session = ?1 AND t1 >= ?2 LIMIT 1"
+
 struct stretch {
 	int64_t t0, t1;
 };
@@ -188,6 +190,22 @@ static int read_thread(struct history *h, const int64_t *key, struct sched_readi
 	int r = read_heard(h, d, key);
 
 	return r < 0 || d->heard.count == 0 ? r : read_chunks(h, key, d);
+}
+
+static int ask_any(struct history *h, uint64_t session, int64_t t0)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	const int64_t key[] = {(int64_t)session, t0};
+	int r = sql_ask(h->db, ANY, key, 2, &stmt);
+
+	return r < 0 ? r : sql_step(stmt);
+}
+
+int history_sched_any(struct history *h, uint64_t session, int64_t t0)
+{
+	int r = history_begin(h);
+
+	return r < 0 ? r : history_end(h, ask_any(h, session, t0));
 }
 
 int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,

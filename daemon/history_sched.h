@@ -8,6 +8,8 @@
 
 typedef VEC(struct sched_interval) sched_intervals_vec;
 
+/* Is anything known of any thread from t0 on? 1, 0, -errno. */
+int history_sched_any(struct history *h, uint64_t session, int64_t t0);
 /* One interval after the other, as below, within one transaction: take's negative return ends it.
  */
 int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,

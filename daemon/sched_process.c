@@ -182,6 +182,7 @@ int sched_process_take(struct sched_process *process, const struct probe_event *
 		return error;
 	if (event->kind == PROBE_IN) {
 		r.kind = SCHED_RUN;
+		process->missed += thread->log.now.state == SCHED_STATE_BLOCKED;
 		if (thread->log.now.state == SCHED_STATE_RUNNABLE)
 			r.who = who_of(process, event);
 	} else if (event->kind == PROBE_OUT) {

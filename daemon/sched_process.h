@@ -34,7 +34,8 @@ struct sched_process {
 	int32_t pid;
 	VEC(struct sched_thread *) threads;
 	size_t gone;	 /* of them */
-	uint64_t missed; /* switches that the kernel did not tell of, as later events show */
+	uint64_t missed; /* switches and wakes that the kernel did not tell of, as later events show
+			  */
 	struct sched_fd fds[SCHED_FDS_MAX];
 };
 void sched_process_deinit(struct sched_process *process); /* all zeros but the pid is fine */

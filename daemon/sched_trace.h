@@ -30,7 +30,7 @@ struct sched_trace_health {
 	uint64_t events;	/* read since start */
 	uint64_t lost;		/* that the kernel had no room for */
 	uint64_t dropped;	/* read, and in no log: no memory, or too many threads */
-	uint64_t missed;	/* switches that the kernel did not tell of, as later events show */
+	uint64_t missed;	/* switches and wakes that the kernel did not tell of */
 	uint64_t interruptions; /* fprof-probe ended: what happened until the next one is unknown */
 	uint64_t cost_ns;	/* CPU time of the thread */
 	uint64_t clock_error_ns; /* the largest between the kernel's time and the rings', so far */

@@ -21,6 +21,9 @@ struct search {
 	uint32_t track;
 	size_t frame; /* hint */
 	VEC(int64_t) sums;
+	struct zone_kernel kernel;
+	bool scheduled;			   /* the track's threads are told of */
+	VEC(struct zone_kernel_ns) begins; /* of the calls in progress, by depth */
 	VEC(struct zone_call) spans; /* of a GPU queue, around each other: more may come inside */
 };
 
@@ -178,6 +181,8 @@ static int on_track(void *userdata, size_t index, const struct track_row *track)
 	(void)track;
 	s->track = (uint32_t)index;
 	s->sums.count = 0;
+	s->begins.count = 0;
+	s->scheduled = zone_kernel_track(&s->kernel, index);
 	if (r < 0)
 		return r;
 	return s->query->skip && s->query->skip[index] ? 1 : 0;
@@ -203,6 +208,32 @@ static uint64_t frame_number(struct search *s, int64_t t)
 	return s->frame == SIZE_MAX ? 0 : s->range->frames.frames.at[s->frame].row.frame;
 }
 
+/* Only where the scheduler tells of some thread. */
+static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
+{
+	struct search *s = userdata;
+	struct zone_kernel_ns begin;
+	bool out;
+
+	(void)marker;
+	(void)depth;
+	if (!s->scheduled)
+		return 0;
+	zone_kernel_at(&s->kernel, t, counted_ns(s->counted, t, &out), &begin);
+	return VEC_PUSH(&s->begins, begin);
+}
+
+static void take_kernel(struct search *s, int64_t t, int64_t ns, struct zone_call *call)
+{
+	struct zone_kernel_ns end;
+
+	call->scheduled = s->scheduled;
+	if (!s->scheduled)
+		return;
+	zone_kernel_at(&s->kernel, t, ns, &end);
+	zone_kernel_add(&call->kernel, &s->begins.at[--s->begins.count], &end);
+}
+
 static int on_end(void *userdata, const struct range_zone *z)
 {
 	struct search *s = userdata;
@@ -217,6 +248,7 @@ static int on_end(void *userdata, const struct range_zone *z)
 	int r;
 
 	call.duration_ns = counted_ns(s->counted, z->end, &out_end) - begin;
+	take_kernel(s, z->end, begin + call.duration_ns, &call);
 	r = take_children(s, z->depth, call.duration_ns, &children);
 	if (r < 0 || (out_begin && call.duration_ns == 0) || !is_wanted(s, z->marker))
 		return r;
@@ -259,16 +291,22 @@ int zone_calls_read(struct history *h, const struct range *range,
 {
 	struct zone_calls calls = {0};
 	struct search s = {.range = range, .query = query, .counted = counted, .result = &calls};
-	const struct range_visitor visitor = {
+	struct range_visitor visitor = {
 		.userdata = &s, .track = on_track, .end = on_end, .gpu = on_gpu};
 	int r = find_wanted(&s);
 
+	if (r == 0)
+		r = zone_kernel_read(h, counted, query->skip, &s.kernel);
+	if (s.kernel.any)
+		visitor.begin = on_begin;
 	if (r == 0)
 		r = range_visit(h, range, &visitor);
 	if (r == 0)
 		r = keep_spans(&s, 0);
 	free(s.wanted);
 	VEC_FREE(&s.sums);
+	VEC_FREE(&s.begins);
+	zone_kernel_deinit(&s.kernel);
 	VEC_FREE(&s.spans);
 	if (r < 0) {
 		zone_calls_deinit(&calls);

@@ -9,6 +9,7 @@
 #include "counted.h"
 #include "range.h"
 #include "util.h"
+#include "zone_kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,8 @@ struct zone_call {
 	uint32_t marker, depth, flags;
 	int64_t start_ns, duration_ns; /* clipped to the range */
 	int64_t self_ns;
+	bool scheduled; /* what the scheduler did meanwhile is known */
+	struct zone_kernel_ns kernel;
 	int64_t full_start_ns;	  /* as recorded */
 	int64_t full_duration_ns; /* NS_UNKNOWN: it has no end yet */
 	uint64_t frame;		  /* in which it begins; 0: in none */

@@ -326,12 +326,17 @@ static void measure_gaps(const struct zone_measure *m, struct zone_numbers *n)
 
 static void add_sums(const struct zone_node *node, struct zone_numbers *n)
 {
+	static const struct zone_kernel_ns none;
+
 	n->calls += node->calls;
 	n->self_ns += node->self_ns;
 	n->own_alloc_bytes += node->own_alloc_bytes;
 	n->own_alloc_count += node->own_alloc_count;
+	n->scheduled |= node->scheduled;
+	zone_kernel_add(&n->own_kernel, &none, &node->own_kernel);
 	if (node->nested)
 		return;
+	zone_kernel_add(&n->kernel, &none, &node->kernel);
 	n->total_ns += node->total_ns;
 	n->alloc_bytes += node->alloc_bytes;
 	n->alloc_count += node->alloc_count;

@@ -23,6 +23,9 @@ struct zone_numbers {
 	int64_t self_ns;
 	int64_t alloc_bytes, alloc_count; /* as total_ns */
 	int64_t own_alloc_bytes, own_alloc_count;
+	bool scheduled; /* what the scheduler did is known, of some at least: as total_ns, self_ns
+			 */
+	struct zone_kernel_ns kernel, own_kernel;
 	/* Of calls, or of frame totals over those frames. NS_UNKNOWN: too few samples, or none. */
 	uint64_t samples;
 	double avg_ns;

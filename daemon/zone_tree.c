@@ -139,6 +139,7 @@ struct reading {
 	struct zone_tree *tree;
 	const bool *skip;
 	uint32_t track;
+	bool scheduled; /* the scheduler tells of it */
 };
 
 static int enter(struct reading *x, uint32_t marker, int64_t begin, bool out)
@@ -170,12 +171,33 @@ static int leave(struct reading *x, int64_t end)
 	return put_sample(tree, frame->node, frame->begin, end - frame->begin);
 }
 
+static int enter_kernel(struct zone_tree *tree, int64_t t, int64_t ns)
+{
+	struct zone_kernel_ns begin;
+
+	zone_kernel_at(&tree->kernel, t, ns, &begin);
+	return VEC_PUSH(&tree->kernel_stack, begin);
+}
+
+/* Before the zone is left. */
+static void leave_kernel(struct zone_tree *tree, int64_t t, int64_t ns)
+{
+	struct zone_node *node = &tree->nodes.at[tree->stack.at[tree->stack.count - 1].node];
+	struct zone_kernel_ns end;
+
+	zone_kernel_at(&tree->kernel, t, ns, &end);
+	zone_kernel_add(&node->kernel, &tree->kernel_stack.at[--tree->kernel_stack.count], &end);
+	node->scheduled = true;
+}
+
 static int on_track(void *userdata, size_t index, const struct track_row *track)
 {
 	struct reading *x = userdata;
 
 	(void)track;
 	x->track = (uint32_t)index;
+	x->scheduled = zone_kernel_track(&x->tree->kernel, index);
+	x->tree->kernel_stack.count = 0;
 	x->tree->stack.count = 0;
 	return x->skip && x->skip[index] ? 1 : 0;
 }
@@ -187,6 +209,8 @@ static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 	int64_t ns = counted_ns(&x->tree->counted, t, &out);
 
 	(void)depth;
+	if (x->scheduled && enter_kernel(x->tree, t, ns) < 0)
+		return -ENOMEM;
 	return enter(x, marker, ns, out);
 }
 
@@ -194,8 +218,11 @@ static int on_end(void *userdata, const struct range_zone *zone)
 {
 	struct reading *x = userdata;
 	bool out;
+	int64_t ns = counted_ns(&x->tree->counted, zone->end, &out);
 
-	return leave(x, counted_ns(&x->tree->counted, zone->end, &out));
+	if (x->scheduled)
+		leave_kernel(x->tree, zone->end, ns);
+	return leave(x, ns);
 }
 
 /* Allocations belong to the zone that is innermost; outside of all to the track. */
@@ -270,6 +297,15 @@ static int add_tracks(struct zone_tree *tree)
 	return 0;
 }
 
+static void add_up_kernel(struct zone_tree *tree, struct zone_node *node)
+{
+	static const struct zone_kernel_ns none;
+
+	zone_kernel_add(&node->own_kernel, &none, &node->kernel);
+	if (node->depth > 0)
+		zone_kernel_add(&tree->nodes.at[node->parent].own_kernel, &node->kernel, &none);
+}
+
 /* A zone's children are the calls right inside its own, so its own time is what they leave of it.
  */
 static void add_up(struct zone_tree *tree)
@@ -282,6 +318,8 @@ static void add_up(struct zone_tree *tree)
 		node->calls = tree->sinks.at[i].calls;
 		node->total_ns = tree->sinks.at[i].total_ns;
 		node->self_ns += node->total_ns;
+		if (node->scheduled)
+			add_up_kernel(tree, node);
 		if (node->depth > 0)
 			tree->nodes.at[node->parent].self_ns -= node->total_ns;
 		else
@@ -350,7 +388,10 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 
 	if (r < 0)
 		return r;
-	r = range_visit(h, range, &visitor);
+	r = zone_kernel_read(h, &ret_tree->counted, skip, &ret_tree->kernel);
+	if (r == 0)
+		r = range_visit(h, range, &visitor);
+	zone_kernel_deinit(&ret_tree->kernel);
 	if (r < 0)
 		zone_tree_deinit(ret_tree);
 	else
@@ -367,6 +408,7 @@ void zone_tree_deinit(struct zone_tree *tree)
 	paths_deinit(&tree->paths);
 	VEC_FREE(&tree->sinks);
 	VEC_FREE(&tree->stack);
+	VEC_FREE(&tree->kernel_stack);
 	free(tree->canonical);
 	counted_deinit(&tree->counted);
 	memset(tree, 0, sizeof(*tree));

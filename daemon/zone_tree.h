@@ -14,6 +14,7 @@
 #include "range.h"
 #include "slab.h"
 #include "util.h"
+#include "zone_kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +49,9 @@ struct zone_node {
 	int64_t self_ns;
 	/* Allocations in it; own: not in zones inside. */
 	int64_t alloc_bytes, alloc_count, own_alloc_bytes, own_alloc_count;
+	/* What the scheduler did meanwhile; own: not in zones inside. */
+	bool scheduled; /* it is known */
+	struct zone_kernel_ns kernel, own_kernel;
 	struct zone_block *first; /* of its samples */
 	/* Of sums, which have no samples: frames with calls or time, and totals of those. */
 	uint64_t sum_frames;
@@ -63,12 +67,14 @@ struct zone_tree {
 	uint64_t gaps, lost_events; /* of the tracks that were read */
 	bool sums;		    /* nodes have no samples (zone_sums.h) */
 	bool allocations;	    /* some were told of */
+	struct zone_kernel kernel;  /* what was read of it, until all was summed up */
 	/* Inside; what a visit touches again and again is kept together, by node. */
 	struct paths paths;
 	VEC(struct zone_sink) sinks;
 	uint32_t *canonical; /* by marker: the first of its name */
 	struct slab *slabs;  /* of samples */
 	VEC(struct zone_frame) stack;
+	VEC(struct zone_kernel_ns) kernel_stack; /* of a track that the scheduler tells of */
 };
 struct zone_frame {
 	uint32_t node;

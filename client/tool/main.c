@@ -17,16 +17,35 @@ struct tool_command {
 };
 
 static const struct tool_command commands[] = {
-	{"run", tool_run},	     {"attach", tool_attach},	    {"detach", tool_detach},
-	{"status", tool_status},     {"sessions", tool_sessions},   {"frames", tool_frames},
-	{"frame", tool_frame},	     {"zones", tool_zones},	    {"stats", tool_stats},
-	{"verdict", tool_verdict},   {"tail", tool_tail},	    {"record", tool_record},
-	{"freeze", tool_record},     {"stop", tool_record},	    {"clear", tool_clear},
-	{"detail", tool_detail},     {"dashboard", tool_dashboard}, {"snapshot", tool_snapshot},
-	{"trigger", tool_trigger},   {"spikes", tool_spikes},	    {"diff", tool_diff},
-	{"check", tool_check},	     {"export", tool_export},	    {"save", tool_save},
-	{"captures", tool_captures}, {"import", tool_import},	    {"query", tool_query},
+	{"run", tool_run},
+	{"attach", tool_attach},
+	{"detach", tool_detach},
+	{"status", tool_status},
+	{"sessions", tool_sessions},
+	{"frames", tool_frames},
+	{"frame", tool_frame},
+	{"zones", tool_zones},
+	{"stats", tool_stats},
+	{"verdict", tool_verdict},
+	{"tail", tool_tail},
+	{"record", tool_record},
+	{"freeze", tool_record},
+	{"stop", tool_record},
+	{"clear", tool_clear},
+	{"detail", tool_detail},
+	{"dashboard", tool_dashboard},
+	{"snapshot", tool_snapshot},
+	{"trigger", tool_trigger},
+	{"spikes", tool_spikes},
+	{"diff", tool_diff},
+	{"check", tool_check},
+	{"export", tool_export},
+	{"save", tool_save},
+	{"captures", tool_captures},
+	{"import", tool_import},
+	{"query", tool_query},
 	{"selftest", tool_selftest},
+	{"critical-path", tool_critical_path},
 };
 
 static const char help_text[] =
@@ -51,6 +70,8 @@ static const char help_text[] =
 	"                                         what frame times come to\n"
 	"  fprof verdict [SESSION] [--from N --to N | --last N]\n"
 	"                                         what held the frames back, and the numbers\n"
+	"  fprof critical-path [FRAME | --from N --to N]\n"
+	"                                         what frames waited for, moment by moment\n"
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
 	"  fprof record|freeze|stop|clear [SESSION]\n"

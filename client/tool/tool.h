@@ -35,6 +35,7 @@ int tool_sessions(const struct tool_options *options, int argc, char **argv);
 int tool_frames(const struct tool_options *options, int argc, char **argv);
 int tool_frame(const struct tool_options *options, int argc, char **argv);
 int tool_zones(const struct tool_options *options, int argc, char **argv);
+int tool_critical_path(const struct tool_options *options, int argc, char **argv);
 int tool_verdict(const struct tool_options *options, int argc, char **argv);
 int tool_stats(const struct tool_options *options, int argc, char **argv);
 int tool_tail(const struct tool_options *options, int argc, char **argv);

@@ -11,18 +11,37 @@
 
 #define LIMIT_DEFAULT "40"
 
-/* The numbers that rows of all tables have. */
-static const char *const number_heads[] = {"total",  "self",  "calls", "/frame", "avg",
-					   "min",    "p50",   "p95",   "p99",	 "max",
-					   "frames", "alloc", NULL};
+/* The numbers that rows of all tables have; after the first ones what the scheduler did, where it
+ * is known. */
+static const char *const time_heads[] = {"total", "self", NULL};
+static const char *const kernel_heads[] = {"on cpu", "runnable", "blocked", NULL};
+static const char *const number_heads[] = {"calls", "/frame", "avg",	"min",	 "p50", "p95",
+					   "p99",   "max",    "frames", "alloc", NULL};
 /* What some have besides. "all": of the whole session, however little of it is still there. */
 static const char *const no_heads[] = {NULL};
 static const char *const thread_heads[] = {"<thread", NULL};
 static const char *const session_heads[] = {"all calls", "all total", "all max", "in frame", NULL};
 
-static void row_cells(struct table *table, const json_t *row)
+/* Is it known of any? */
+static bool has_kernel(const json_t *rows)
 {
-	table_row(table, row, "total_ns", "self_ns", "calls", NULL);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (json_is_integer(json_object_get(row, "on_cpu_ns")))
+			return true;
+	}
+	return false;
+}
+
+static void row_cells(struct table *table, const json_t *row, bool kernel)
+{
+	table_row(table, row, "total_ns", "self_ns", NULL);
+	if (kernel)
+		table_row(table, row, "on_cpu_ns", "runnable_ns", "blocked_ns", NULL);
+	table_row(table, row, "calls", NULL);
 	table_number(table, json_object_get(row, "calls_per_frame"), 1, 1);
 	table_row(table, row, "avg_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "frames",
 		  "alloc_bytes", NULL);
@@ -48,20 +67,21 @@ static size_t put_heads(const char **heads, size_t n, const char *const *more)
 /* more: one of the three above. */
 static int print_rows(const json_t *rows, const char *head, const char *const *more)
 {
-	const char *heads[TABLE_COLUMNS_MAX + 1] = {0};
 	_cleanup_table_ struct table *table = NULL;
+	const char *heads[TABLE_COLUMNS_MAX + 1] = {head};
+	bool kernel = has_kernel(rows);
 	const json_t *row;
-	size_t i;
+	size_t i, n = put_heads(heads, 1, time_heads);
 
-	heads[0] = head;
-	put_heads(heads, put_heads(heads, 1, number_heads), more);
+	n = put_heads(heads, n, kernel ? kernel_heads : no_heads);
+	put_heads(heads, put_heads(heads, n, number_heads), more);
 	table = table_new(heads);
 	if (!table)
 		return TOOL_FAILED;
 	json_array_foreach(rows, i, row)
 	{
 		name_cell(table, row);
-		row_cells(table, row);
+		row_cells(table, row, kernel);
 		if (more == thread_heads)
 			table_row(table, row, "thread_name", NULL);
 		if (more == session_heads)
@@ -78,12 +98,21 @@ static void call_row(struct table *table, const json_t *call)
 		  NULL);
 }
 
+static void scheduled_call_row(struct table *table, const json_t *call)
+{
+	table_row(table, call, "name", "frame", "start_ns", "duration_ns", "self_ns", "on_cpu_ns",
+		  "runnable_ns", "blocked_ns", "thread_name", NULL);
+}
+
 static int print_calls(const json_t *calls)
 {
 	static const char *const heads[] = {"<zone", "frame",	"start", "duration",
 					    "self",  "<thread", NULL};
+	static const char *const scheduled[] = {"<zone",  "frame",    "start",	 "duration", "self",
+						"on cpu", "runnable", "blocked", "<thread",  NULL};
 
-	return table_list(heads, calls, call_row);
+	return has_kernel(calls) ? table_list(scheduled, calls, scheduled_call_row)
+				 : table_list(heads, calls, call_row);
 }
 
 /* Calls that come slowly at a beat are worth a line. */

@@ -173,6 +173,8 @@ static void who_wakes_another_runs(void **state)
 	assert_int_equal(p.missed, 1);
 	take(&p, PROBE_OUT, SYS_futex, 50);
 	assert_int_equal(p.missed, 2);
+	take(&p, PROBE_IN, SYS_futex, 60); /* woken by nobody */
+	assert_int_equal(p.missed, 3);
 	sched_process_flush(&p, 1, batch);
 	assert_int_equal(batch->scheds.at[0].tid, TID);
 	assert_int_equal(sched_reader_init(&reader, batch->scheds.at[0].data,

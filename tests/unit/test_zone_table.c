@@ -2,6 +2,7 @@
 /* Trees and tables of zones, of chunks made by hand. */
 #include "store_fixture.h"
 
+#include "daemon/sched_log.h"
 #include "daemon/statistics.h"
 #include "daemon/timeline.h"
 #include "daemon/zone_calls.h"
@@ -568,11 +569,132 @@ static void selected_ranks_are_the_sorted_ones(void **state)
 		}
 }
 
+/* The scheduler's word of the thread with a tid: from t on it is so, up to the last. */
+static void add_schedule(struct batch *b, int32_t tid, const struct sched_record *records,
+			 size_t count)
+{
+	struct sched_chunk chunk;
+	struct sched_log log;
+	size_t i;
+
+	sched_log_init(&log);
+	for (i = 0; i < count; i++)
+		assert_int_equal(sched_log_put(&log, &records[i]), 0);
+	sched_log_take(&log, &chunk);
+	PUSH(&b->scheds, (struct sched_row){.session = 1,
+					    .tid = tid,
+					    .t0 = chunk.t0,
+					    .t1 = chunk.t1,
+					    .records = chunk.records,
+					    .data = chunk.data,
+					    .bytes = (uint32_t)chunk.bytes});
+	sched_log_deinit(&log);
+}
+
+static void assert_kernel(const struct zone_kernel_ns *got, int64_t on_cpu, int64_t runnable,
+			  int64_t blocked)
+{
+	assert_int_equal(got->ns[ZONE_ON_CPU], on_cpu);
+	assert_int_equal(got->ns[ZONE_RUNNABLE], runnable);
+	assert_int_equal(got->ns[ZONE_BLOCKED], blocked);
+}
+
+/* update 1100..1400 with physics 1110..1200, in which it is once more 1120..1150, and
+ * render 1300..1340: the thread runs but for 1115..1140 (blocked until 1130, then
+ * runnable), and 1320..1360 (unknown). */
+static void zones_have_what_the_scheduler_did(void **state)
+{
+	static const struct sched_record records[] = {
+		{.kind = SCHED_RUN, .t = 900},	    {.kind = SCHED_BLOCK, .t = 1115},
+		{.kind = SCHED_WAKE, .t = 1130},    {.kind = SCHED_RUN, .t = 1140},
+		{.kind = SCHED_LOST, .t = 1320},    {.kind = SCHED_RUN, .t = 1360},
+		{.kind = SCHED_PREEMPT, .t = 2500}, {.kind = SCHED_RUN, .t = 2600}};
+	static const struct zone_table_query flat = {.view = ZONE_VIEW_FLAT};
+	const struct zone_calls_query all = {
+		.most = 10, .sort = ZONE_CALLS_START, .ascending = true};
+	struct fixture *f = *state;
+	struct batch *b = frames(3);
+	const struct zone_row *row;
+	struct zone_calls calls;
+	struct made m;
+
+	add_recursion(b);
+	b->tracks.at[0].tid = 42;
+	add_schedule(b, 42, records, ARRAY_SIZE(records));
+	fixture_submit(f, b);
+	make(f, 2, 2, 0, &flat, &m);
+	row = row_called(&m, "update");
+	assert_true(row->n.scheduled);
+	assert_kernel(&row->n.kernel, 300 - 25 - 40, 10, 15);
+	/* outside of physics and render: 1100..1110, 1200..1300, 1340..1400 with 1340..1360
+	 * unknown */
+	assert_kernel(&row->n.own_kernel, 10 + 100 + 40, 0, 0);
+	row = row_called(&m, "physics");
+	assert_kernel(&row->n.kernel, 90 - 25, 10, 15); /* recursion once */
+	/* the inner one has 1120..1130 blocked and then runnable; what is left is the outer
+	 * one's */
+	assert_kernel(&row->n.own_kernel, 90 - 25, 10, 15);
+	row = row_called(&m, "render");
+	assert_kernel(&row->n.kernel, 20, 0, 0);
+	assert_int_equal(zone_calls_read(f->history, &m.range, &all, &m.tree.counted, &calls), 0);
+	assert_int_equal(calls.count, 4);
+	assert_true(calls.calls.at[2].scheduled);
+	assert_int_equal(calls.calls.at[2].start_ns, 1120);
+	assert_kernel(&calls.calls.at[2].kernel, 10, 10, 10);
+	zone_calls_deinit(&calls);
+	unmake(&m);
+}
+
+/* Of frames that are left out nothing is counted, here as elsewhere: of 1..3 the first is.
+ */
+static void left_out_frames_have_no_kernel_time(void **state)
+{
+	static const struct sched_record records[] = {{.kind = SCHED_RUN, .t = 0},
+						      {.kind = SCHED_BLOCK, .t = 900},
+						      {.kind = SCHED_WAKE, .t = 1200},
+						      {.kind = SCHED_RUN, .t = 1210},
+						      {.kind = SCHED_BLOCK, .t = 2900}};
+	static const struct zone_table_query flat = {.view = ZONE_VIEW_FLAT};
+	struct fixture *f = *state;
+	struct batch *b = frames(3);
+	struct maker *maker = maker_new(1, 1, 0, 500);
+	struct made m;
+
+	make_begin(maker, 500, 1);
+	make_end(maker, 1500);
+	make_chunk(maker, b);
+	b->tracks.at[0].tid = 42;
+	add_schedule(b, 42, records, ARRAY_SIZE(records));
+	fixture_submit(f, b);
+	make(f, 1, 3, 0, &flat, &m);
+	assert_int_equal(row_called(&m, "update")->n.total_ns, 500);
+	assert_kernel(&row_called(&m, "update")->n.kernel, 290, 10, 200);
+	unmake(&m);
+}
+
+static void without_the_scheduler_nothing_is_said(void **state)
+{
+	static const struct zone_table_query flat = {.view = ZONE_VIEW_FLAT};
+	struct fixture *f = *state;
+	struct batch *b = frames(3);
+	struct made m;
+
+	add_recursion(b);
+	fixture_submit(f, b);
+	make(f, 2, 2, 0, &flat, &m);
+	assert_false(row_called(&m, "update")->n.scheduled);
+	assert_false(m.tree.kernel.any);
+	unmake(&m);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(total_counts_recursion_once),
+		TEST(zones_have_what_the_scheduler_did),
+		TEST(left_out_frames_have_no_kernel_time),
+		TEST(without_the_scheduler_nothing_is_said),
 		TEST(a_tree_has_a_row_for_each_path),
 		TEST(callers_and_callees_are_found),
 		TEST(times_are_clipped_to_the_range),
