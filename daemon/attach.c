@@ -39,6 +39,7 @@
 struct watched {
 	uint32_t tid; /* the kernel's */
 	int32_t game_tid;
+	bool refused;  /* there was no slot for it, and that was counted */
 	uint64_t scan; /* that saw it last */
 };
 
@@ -106,12 +107,12 @@ static struct watched *watch(struct attachment *t, uint32_t tid, const char *nam
 		if (VEC_RESERVE(&t->threads, 1) < 0)
 			return NULL;
 		w = &t->threads.at[t->threads.count++];
-		w->tid = tid;
-		w->game_tid = there ? thread.ns_tid : (int32_t)tid;
+		*w = (struct watched){.tid = tid, .game_tid = there ? thread.ns_tid : (int32_t)tid};
 	}
 	w->scan = t->scans;
 	if (there || name)
-		stand_in_thread(t->memory, w->game_tid, there ? thread.name : name, ticks);
+		w->refused = stand_in_thread(t->memory, w->game_tid, there ? thread.name : name,
+					     ticks, !w->refused) < 0;
 	return w;
 }
 
@@ -584,6 +585,11 @@ static int on_loop(struct attach *a, struct attachment *t, loop_call_fn fn,
 /* What the API says where there is no function is more than the helper knows. */
 static int fail_asked(const struct attach *a, int error, struct attach_failure *f)
 {
+	if (error == -ENOENT && a->client.unread > 0)
+		return fail(f, error,
+			    "some files that it maps cannot be read: they were replaced since it "
+			    "began, or may not be read",
+			    "");
 	if (error == -ENOENT)
 		return fail(f, error, "", "");
 	return fail(f, error == -ECONNRESET || error == -ETIMEDOUT ? -EOPNOTSUPP : error,
@@ -598,8 +604,7 @@ static int add_drivers(struct attach *a, struct attachment *t)
 
 	n = vulkan_driver_find(t->peer.pid, t->peer.uid, places, DRIVERS_MAX, &t->unseen);
 	for (i = 0; i < n; i++)
-		added += probe_client_point(&a->client, t->peer.pid, places[i].inode,
-					    places[i].offset) == 0;
+		added += probe_client_point(&a->client, t->peer.pid, &places[i]) == 0;
 	if (added > 0) {
 		t->unseen = NULL;
 		t->functions |= 1u << PRESENT_VULKAN;

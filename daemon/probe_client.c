@@ -204,6 +204,7 @@ static int ask_plain(struct probe_client *client, const struct probe_request *q)
 	int r = ask(client, q, &answer, fds);
 
 	client->found = answer.found;
+	client->unread = answer.unread;
 	if (r < 0)
 		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
 	return r;
@@ -223,12 +224,14 @@ int probe_client_remove(struct probe_client *client, int32_t pid)
 	return ask_plain(client, &q);
 }
 
-int probe_client_point(struct probe_client *client, int32_t pid, uint64_t inode, uint64_t offset)
+int probe_client_point(struct probe_client *client, int32_t pid, const struct vulkan_place *place)
 {
 	struct probe_request q = request(client, PROBE_POINT, pid);
 
-	q.inode = inode;
-	q.offset = offset;
+	q.major = place->major;
+	q.minor = place->minor;
+	q.inode = place->inode;
+	q.offset = place->offset;
 	return ask_plain(client, &q);
 }
 

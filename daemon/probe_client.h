@@ -8,6 +8,7 @@
 
 #include "probe/protocol.h"
 #include "probe_ring.h"
+#include "vulkan_driver.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ struct probe_client {
 	int fd;			    /* -1: none */
 	pid_t pid;		    /* of a helper that we started, 0: none */
 	enum probe_source source;   /* what it is opened for; before that */
-	uint32_t found;		    /* by the last add: see struct probe_answer */
+	uint32_t found, unread;	    /* by the last add: see struct probe_answer */
 	char reason[160], fix[160]; /* why not, after a failure */
 };
 void probe_client_init(struct probe_client *client);
@@ -31,8 +32,8 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring);
 /* -EACCES, -ESRCH, ...; -ECONNRESET: the helper is gone. */
 int probe_client_add(struct probe_client *client, int32_t pid);
 int probe_client_remove(struct probe_client *client, int32_t pid);
-/* A process that was added has a vkQueuePresentKHR at offset in a file that it maps. */
-int probe_client_point(struct probe_client *client, int32_t pid, uint64_t inode, uint64_t offset);
+/* A process that was added has a vkQueuePresentKHR there. */
+int probe_client_point(struct probe_client *client, int32_t pid, const struct vulkan_place *place);
 /* Is the helper still there? Asks nothing. */
 bool probe_client_is_alive(const struct probe_client *client);
 

@@ -240,7 +240,7 @@ static void rename_thread(struct thread *t, const char *name, uint64_t ticks)
 	fprof_slot_own_end(t->writer.slot);
 }
 
-void stand_in_thread(struct stand_in *s, int32_t tid, const char *name, uint64_t ticks)
+int stand_in_thread(struct stand_in *s, int32_t tid, const char *name, uint64_t ticks, bool count)
 {
 	struct thread *t = find(s, tid);
 	char cut[FPROF_THREAD_NAME_MAX + 1];
@@ -249,17 +249,18 @@ void stand_in_thread(struct stand_in *s, int32_t tid, const char *name, uint64_t
 	snprintf(cut, sizeof(cut), "%s", name);
 	if (t) {
 		rename_thread(t, cut, ticks);
-		return;
+		return 0;
 	}
 	for (i = 0; i < SLOTS && s->threads[i].tid; i++)
 		;
 	if (i == SLOTS) {
-		refuse(s, FPROF_REFUSED_THREADS, 1);
-		return;
+		refuse(s, FPROF_REFUSED_THREADS, count);
+		return -ENOSPC;
 	}
 	s->threads[i].tid = tid;
 	s->threads[i].inside = false;
 	introduce(s, i, cut, ticks);
+	return 0;
 }
 
 void stand_in_thread_end(struct stand_in *s, int32_t tid, uint64_t ticks)

@@ -22,8 +22,9 @@ void stand_in_free(struct stand_in *s); /* NULL is fine; who mapped the memory k
 int stand_in_fd(const struct stand_in *s);
 void stand_in_hello(const struct stand_in *s, struct fprof_msg_hello *ret_hello);
 
-/* A thread, by the game's own tid, is there; one that is known is renamed, if that is new. */
-void stand_in_thread(struct stand_in *s, int32_t tid, const char *name, uint64_t ticks);
+/* A thread, by the game's own tid, is there; one that is known is renamed, if that is new. 0;
+ * -ENOSPC: there is no slot for it, which is counted where `count` says so. */
+int stand_in_thread(struct stand_in *s, int32_t tid, const char *name, uint64_t ticks, bool count);
 void stand_in_thread_end(struct stand_in *s, int32_t tid, uint64_t ticks);
 /* A known thread enters present function `function` (functions.h), or leaves what it entered;
  * shown: that was a frame. Of other threads the event is counted as refused. */

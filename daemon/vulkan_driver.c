@@ -66,8 +66,9 @@ static size_t parse(const char *text, struct vulkan_place *places, size_t max)
 	size_t n = 0;
 	int taken;
 
-	while (n < max && sscanf(text, "%" SCNu64 " %" SCNu64 "\n%n", &places[n].inode,
-				 &places[n].offset, &taken) == 2) {
+	while (n < max &&
+	       sscanf(text, "%" SCNx32 ":%" SCNx32 " %" SCNu64 " %" SCNu64 "\n%n", &places[n].major,
+		      &places[n].minor, &places[n].inode, &places[n].offset, &taken) == 4) {
 		text += taken;
 		n++;
 	}

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In a file, as /proc/PID/maps names it. */
 struct vulkan_place {
+	uint32_t major, minor;
 	uint64_t inode, offset;
 };
 

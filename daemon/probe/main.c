@@ -98,6 +98,20 @@ static void serve_open(struct peer *peer, uint32_t source, struct probe_answer *
 		a->ring_bytes = source_ring_bytes(peer->source);
 }
 
+static bool is_of(int32_t pid, uid_t uid)
+{
+	uid_t now;
+
+	return owner_of(pid, &now) == 0 && now == uid;
+}
+
+/* The number has become another process's meanwhile. */
+static int give_up(const struct peer *peer, int32_t pid)
+{
+	peer->source->kind->remove(peer->source, (uint32_t)pid);
+	return -ESRCH;
+}
+
 static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
 {
 	uid_t uid;
@@ -111,6 +125,8 @@ static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
 		refuse(a, -EACCES, "the process is another user's", NULL);
 	} else {
 		a->status = peer->source->kind->add(peer->source, (uint32_t)pid, a);
+		if (a->status == 0 && !is_of(pid, uid))
+			a->status = give_up(peer, pid);
 		if (a->status < 0 && !*a->reason)
 			refuse(a, a->status, strerror(-a->status), NULL);
 	}
@@ -127,8 +143,7 @@ static void serve_point(struct peer *peer, const struct probe_request *q, struct
 	if (!peer->source || !peer->source->kind->point || q->pid <= 0)
 		refuse(a, -EINVAL, "the source has no such request", NULL);
 	else
-		a->status = peer->source->kind->point(peer->source, (uint32_t)q->pid, q->inode,
-						      q->offset);
+		a->status = peer->source->kind->point(peer->source, q);
 }
 
 /* The answer, with the maps where it opened them. */

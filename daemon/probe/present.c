@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Attached processes, and the two probes on each of their present functions. The probes are in
- * these processes alone (perf events of the process), need no tracefs, and go when their links
- * are destroyed.
+ * these processes alone, and go with us.
  *
  * A pid may become another process's while we look: its directory in /proc is held, and must still
  * be alive after the last probe is in.
@@ -10,6 +9,7 @@
 #include "present.h"
 
 #include "symbols.h"
+#include "uprobe.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -28,12 +28,13 @@ extern const uint8_t present_object[], present_object_end[];
 
 struct attached {
 	uint32_t tgid;
-	struct bpf_link *links[2 * SYMBOLS_POINTS_MAX];
+	struct uprobe probes[2 * SYMBOLS_POINTS_MAX];
 	size_t count;
 };
 
 struct present {
 	struct source source;
+	bool links; /* as of uprobe.h */
 	struct attached all[ATTACHED_MAX];
 	size_t count;
 };
@@ -43,7 +44,7 @@ static void detach(struct attached *a)
 	size_t i;
 
 	for (i = 0; i < a->count; i++)
-		bpf_link__destroy(a->links[i]);
+		uprobe_detach(&a->probes[i]);
 	a->count = 0;
 }
 
@@ -51,25 +52,23 @@ static int attach_one(struct present *p, struct attached *a, const char *program
 		      const struct symbols_point *point)
 {
 	const uint64_t number = a->count / 2 + 1;
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number << 8 | point->function,
-		    .retprobe = at_return);
-	struct bpf_link *link;
-	char path[32];
+	const struct uprobe_place place = {.pid = (pid_t)a->tgid,
+					   .fd = point->fd,
+					   .offset = point->offset,
+					   .at_return = at_return,
+					   .cookie = number << 8 | point->function};
+	int r = uprobe_attach(bpf_object__find_program_by_name(p->source.object, program), p->links,
+			      &place, &a->probes[a->count]);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", point->fd);
-	link = bpf_program__attach_uprobe_opts(
-		bpf_object__find_program_by_name(p->source.object, program), (pid_t)a->tgid, path,
-		point->offset, &options);
-	if (!link)
-		return -errno;
-	a->links[a->count++] = link;
-	return 0;
+	if (r == 0)
+		a->count++;
+	return r;
 }
 
 /* The return first: a call that is seen to begin is seen to end. */
 static int attach_point(struct present *p, struct attached *a, const struct symbols_point *point)
 {
-	int r = a->count + 2 > ARRAY_SIZE(a->links) ? -ENOSPC : 0;
+	int r = a->count + 2 > ARRAY_SIZE(a->probes) ? -ENOSPC : 0;
 
 	if (r == 0)
 		r = attach_one(p, a, "fprof_presented", true, point);
@@ -93,6 +92,17 @@ static void explain(struct probe_answer *answer, const char *reason, const char 
 	snprintf(answer->fix, sizeof(answer->fix), "%s", fix);
 }
 
+static void explain_refusal(const struct present *p, struct probe_answer *answer)
+{
+	if (p->links)
+		explain(answer,
+			"the kernel does not permit uprobes (a seccomp filter, a lockdown?)", "");
+	else
+		explain(answer,
+			"kernels before 6.10 ask for CAP_SYS_ADMIN to put probes into a process",
+			"run fprofd as root, or give fprof-probe.service CAP_SYS_ADMIN");
+}
+
 static int find(int process, struct symbols *symbols, struct probe_answer *answer)
 {
 	size_t i;
@@ -106,6 +116,7 @@ static int find(int process, struct symbols *symbols, struct probe_answer *answe
 		answer->found |= symbols->points[i].function == SYMBOLS_DRIVER
 					 ? PROBE_FOUND_DRIVER
 					 : 1u << symbols->points[i].function;
+	answer->unread = symbols->unread;
 	if (r == 0 && symbols->count == 0)
 		r = -ENOENT;
 	if (r == -ENOENT)
@@ -163,6 +174,8 @@ static int add(struct present *p, uint32_t tgid, int process, struct probe_answe
 	*a = (struct attached){.tgid = tgid};
 	if (r == 0)
 		r = attach(p, a, &symbols);
+	if ((r == -EACCES || r == -EPERM) && !*answer->reason)
+		explain_refusal(p, answer);
 	symbols_deinit(&symbols);
 	if (r == 0 && !is_alive(process))
 		r = -ESRCH;
@@ -194,19 +207,20 @@ static int present_add(struct source *source, uint32_t tgid, struct probe_answer
 	return r;
 }
 
-static int present_point(struct source *source, uint32_t tgid, uint64_t inode, uint64_t offset)
+static int present_point(struct source *source, const struct probe_request *q)
 {
+	const struct symbols_place place = {q->major, q->minor, q->inode, q->offset};
+	struct symbols_point point = {.function = PRESENT_VULKAN, .offset = q->offset};
 	struct present *p = (struct present *)source;
-	struct attached *a = attached_of(p, tgid);
-	struct symbols_point point = {.function = PRESENT_VULKAN, .offset = offset};
+	struct attached *a = attached_of(p, (uint32_t)q->pid);
 	int process, r;
 
 	if (!a)
 		return -ENOENT;
-	process = open_process(tgid);
+	process = open_process(a->tgid);
 	if (process < 0)
 		return process;
-	r = symbols_open(process, inode, offset, &point.fd);
+	r = symbols_open(process, &place, &point.fd);
 	if (r == 0) {
 		r = attach_point(p, a, &point);
 		close(point.fd);
@@ -223,10 +237,25 @@ static void present_deinit(struct source *source)
 		detach(&p->all[--p->count]);
 }
 
+static int present_configure(struct source *source)
+{
+	struct present *p = (struct present *)source;
+	struct bpf_program *program;
+
+	p->links = uprobe_has_links();
+	bpf_object__for_each_program(program, source->object)
+	{
+		if (p->links && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
+			uprobe_prepare(program);
+	}
+	return 0;
+}
+
 const struct source_kind present_kind = {
 	.object = present_object,
 	.object_end = present_object_end,
 	.bytes = sizeof(struct present),
+	.configure = present_configure,
 	.add = present_add,
 	.remove = present_remove,
 	.point = present_point,

@@ -32,9 +32,10 @@ enum probe_op {
 struct probe_request {
 	uint32_t magic;
 	uint16_t version, op;
-	int32_t pid;		/* in the helper's pid namespace, the initial one */
-	uint32_t source;	/* PROBE_OPEN: enum probe_source */
-	uint64_t inode, offset; /* PROBE_POINT: in which file that it maps, and where */
+	int32_t pid;	       /* in the helper's pid namespace, the initial one */
+	uint32_t source;       /* PROBE_OPEN: enum probe_source */
+	uint32_t major, minor; /* PROBE_POINT: in which file that it maps, and where in there */
+	uint64_t inode, offset;
 };
 
 struct probe_answer {
@@ -43,9 +44,9 @@ struct probe_answer {
 	int32_t status;	     /* 0 or -errno */
 	uint32_t ring_bytes; /* PROBE_OPEN: of the ring buffer's data */
 	uint32_t found;	     /* PROBE_PRESENT's PROBE_ADD: present_functions, a bit each */
-	uint32_t pad;
-	char reason[160]; /* English, when status is not 0 */
-	char fix[160];	  /* a command that would help, or "" */
+	uint32_t unread;     /* the same: files of its that could not be read */
+	char reason[160];    /* English, when status is not 0 */
+	char fix[160];	     /* a command that would help, or "" */
 };
 
 #endif

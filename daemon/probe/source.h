@@ -27,7 +27,7 @@ struct source_kind {
 	int (*add)(struct source *source, uint32_t tgid, struct probe_answer *answer);
 	int (*remove)(struct source *source, uint32_t tgid);
 	/* PROBE_POINT; NULL: it has none. */
-	int (*point)(struct source *source, uint32_t tgid, uint64_t inode, uint64_t offset);
+	int (*point)(struct source *source, const struct probe_request *request);
 	void (*deinit)(struct source *source); /* NULL: there is nothing to do */
 };
 

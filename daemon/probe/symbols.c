@@ -210,19 +210,10 @@ static int open_mapped(int process, const char *path, uint64_t inode)
 	return fd;
 }
 
-static bool seen(uint64_t *inodes, size_t count, uint64_t inode)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (inodes[i] == inode)
-			return true;
-	return false;
-}
-
 /* A line of maps. */
 struct mapped {
-	uint64_t start, end, offset, inode;
+	uint64_t start, end;
+	struct symbols_place place; /* of start */
 	char line[4096 + 128];
 	const char *path;
 };
@@ -230,14 +221,17 @@ struct mapped {
 /* The next one that is code of a file. */
 static bool next_mapped(FILE *maps, struct mapped *m)
 {
+	struct symbols_place *p = &m->place;
 	char perms[5];
 	int path = 0;
 
 	while (fgets(m->line, sizeof(m->line), maps)) {
 		m->line[strcspn(m->line, "\n")] = '\0';
 		if (sscanf(m->line,
-			   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n",
-			   &m->start, &m->end, perms, &m->offset, &m->inode, &path) < 5)
+			   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32
+			   " %" SCNu64 " %n",
+			   &m->start, &m->end, perms, &p->offset, &p->major, &p->minor, &p->inode,
+			   &path) < 7)
 			continue;
 		m->path = m->line + path;
 		if (strchr(perms, 'x') && *m->path == '/')
@@ -246,20 +240,37 @@ static bool next_mapped(FILE *maps, struct mapped *m)
 	return false;
 }
 
+static bool is_same_file(const struct symbols_place *a, const struct symbols_place *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+}
+
+static bool seen(const struct symbols_place *files, size_t count, const struct symbols_place *file)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (is_same_file(&files[i], file))
+			return true;
+	return false;
+}
+
 static void open_files(FILE *maps, int process, struct symbols *s)
 {
-	uint64_t inodes[FILES_MAX];
+	struct symbols_place files[FILES_MAX];
+	size_t count = 0;
 	struct mapped m;
 	int fd;
 
-	while (s->fd_count < FILES_MAX && next_mapped(maps, &m)) {
-		if (seen(inodes, s->fd_count, m.inode))
+	while (count < FILES_MAX && next_mapped(maps, &m)) {
+		if (seen(files, count, &m.place))
 			continue;
-		fd = open_mapped(process, m.path, m.inode);
-		if (fd < 0)
-			continue;
-		inodes[s->fd_count] = m.inode;
-		s->fds[s->fd_count++] = fd;
+		files[count++] = m.place;
+		fd = open_mapped(process, m.path, m.place.inode);
+		if (fd >= 0)
+			s->fds[s->fd_count++] = fd;
+		else
+			s->unread++;
 	}
 }
 
@@ -295,7 +306,7 @@ int symbols_find(int process, struct symbols *ret_symbols)
 	return r == 0 ? ask_child(s) : r;
 }
 
-int symbols_open(int process, uint64_t inode, uint64_t offset, int *ret_fd)
+int symbols_open(int process, const struct symbols_place *place, int *ret_fd)
 {
 	struct mapped m;
 	FILE *maps;
@@ -304,8 +315,9 @@ int symbols_open(int process, uint64_t inode, uint64_t offset, int *ret_fd)
 	if (r < 0)
 		return r;
 	while (fd < 0 && next_mapped(maps, &m))
-		if (m.inode == inode && offset >= m.offset && offset - m.offset < m.end - m.start)
-			fd = open_mapped(process, m.path, inode);
+		if (is_same_file(&m.place, place) && place->offset >= m.place.offset &&
+		    place->offset - m.place.offset < m.end - m.start)
+			fd = open_mapped(process, m.path, place->inode);
 	fclose(maps);
 	if (fd < 0)
 		return fd;

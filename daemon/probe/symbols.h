@@ -18,11 +18,18 @@ struct symbols_point {
 	uint64_t offset;   /* in the file */
 };
 
+/* A byte of a file, as /proc/PID/maps names it: no two files have one. */
+struct symbols_place {
+	uint32_t major, minor;
+	uint64_t inode, offset;
+};
+
 struct symbols {
 	struct symbols_point points[SYMBOLS_POINTS_MAX];
 	size_t count;
 	int *fds; /* of all files that were looked into */
 	size_t fd_count;
+	uint32_t unread; /* files that could not be opened, or are no longer what is mapped */
 };
 
 /*
@@ -30,9 +37,8 @@ struct symbols {
  * /proc. 0 (there may be none), or -errno: the process's files cannot be listed.
  */
 int symbols_find(int process, struct symbols *ret_symbols);
-/* Opens the file with that inode, where the process maps the byte at offset as code. 0 or -errno.
- */
-int symbols_open(int process, uint64_t inode, uint64_t offset, int *ret_fd);
+/* Opens the file, where the process maps the byte as code. 0 or -errno. */
+int symbols_open(int process, const struct symbols_place *place, int *ret_fd);
 void symbols_deinit(struct symbols *symbols); /* closes the files */
 
 #endif

@@ -6,8 +6,8 @@
  * asked, as a game would ask them. They are whatever the process maps: this program becomes that
  * process's user first, and never has more rights than it.
  *
- * Prints a line for each function found: inode of its file and offset in it. Exit status: 0 there
- * is one, 1 there is none, 2 bad option.
+ * Prints a line for each function found: device and inode of its file, as in maps, and offset in
+ * it. Exit status: 0 there is one, 1 there is none, 2 bad option.
  */
 #include "daemon/probe/symbols.h"
 
@@ -52,15 +52,19 @@ static bool print_place(uintptr_t address)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	uint64_t start, end, offset, inode;
+	uint32_t major, minor;
 	bool found = false;
 	char line[PATH_MAX + 128];
 
 	while (maps && !found && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*x:%*x %" SCNu64, &start,
-			   &end, &offset, &inode) != 4 ||
+		if (sscanf(line,
+			   "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %" SCNx32 ":%" SCNx32
+			   " %" SCNu64,
+			   &start, &end, &offset, &major, &minor, &inode) != 6 ||
 		    address < start || address >= end || inode == 0)
 			continue;
-		printf("%" PRIu64 " %" PRIu64 "\n", inode, address - start + offset);
+		printf("%" PRIx32 ":%" PRIx32 " %" PRIu64 " %" PRIu64 "\n", major, minor, inode,
+		       address - start + offset);
 		found = true;
 	}
 	if (maps)

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { answerProblems } from './schema.mjs';
-import { DOOM, ROOT, WAD, World, cannotSwitchUser, until } from './world.mjs';
+import { BUILD, DOOM, ROOT, WAD, World, cannotSwitchUser, until } from './world.mjs';
 
 const world = new World();
 const source = (name) => path.join(ROOT, 'tests', name);
@@ -40,7 +40,7 @@ function attaching(name, run, options = {}) {
 
 /** The game that does what it is told, once it has begun. */
 async function play(...args) {
-	const game = world.spawn(program('attached'), args, { stdio: ['pipe', 'pipe', 'pipe'] });
+	const game = world.spawn(program('attached'), args, { stdio: ['pipe', 'pipe', 'pipe'], env: { LIBFPROF: path.join(BUILD, 'libfprof.so') } });
 	let done = 0;
 	await until('the game is ready', () => game.text.includes('ready'));
 	game.do = async (order) => {
@@ -49,6 +49,12 @@ async function play(...args) {
 		await until(`the game has done ${order}`, () => game.text.split('done\n').length > done);
 	};
 	return game;
+}
+
+/** Ends what a test began: others look for it by its name. */
+async function stop(child) {
+	child.kill('SIGKILL');
+	await child.done;
 }
 
 async function send(method, what, body, options = {}) {
@@ -129,7 +135,7 @@ for (const [what, order, zone] of [['that call each other are one frame each', '
 		const row = zones.find((one) => one.name === zone);
 		assert.equal(row?.calls, order === 'swap' || order === 'inside' ? 50 : 51, JSON.stringify(zones));
 		await game.do('render 1'); // it goes on
-		game.kill();
+		await stop(game);
 	});
 
 attaching('a Vulkan driver is asked for its present, which no symbol names', async () => {
@@ -142,7 +148,7 @@ attaching('a Vulkan driver is asked for its present, which no symbol names', asy
 	await detach(id);
 	assert.equal((await ended(id)).frames_total, 20);
 	assert.ok(isAsOnDisk(game.pid, program('libdriver.so')));
-	game.kill();
+	await stop(game);
 });
 
 attaching('a Vulkan driver that cannot be asked is said to be unseen', async (t) => {
@@ -157,7 +163,7 @@ attaching('a Vulkan driver that cannot be asked is said to be unseen', async (t)
 	await game.do('render 5');
 	await detach(id);
 	assert.equal((await ended(id)).frames_total, 5);
-	game.kill();
+	await stop(game);
 });
 
 attaching('threads have their names, and the frames are those of the first that presents', async () => {
@@ -173,7 +179,7 @@ attaching('threads have their names, and the frames are those of the first that 
 	const { threads } = await world.api(`/sessions/${id}/threads`);
 	assert.deepEqual(threads.map((one) => one.name), ['attached', 'painter']);
 	assert.deepEqual(threads[0].tid, game.pid);
-	game.kill();
+	await stop(game);
 });
 
 attaching('where nobody else presents the frames are those of the next thread', async () => {
@@ -185,7 +191,7 @@ attaching('where nobody else presents the frames are those of the next thread', 
 	await game.do('render 5');
 	await detach(id);
 	assert.equal((await ended(id)).frames_total, 10);
-	game.kill();
+	await stop(game);
 });
 
 attaching('a game that is killed has its last frames, and its session ends', async () => {
@@ -210,6 +216,54 @@ attaching('a game that ends in order has not crashed', async () => {
 	assert.deepEqual([session.state, session.end_reason, session.frames_total], ['ended', 'exit', 2]);
 });
 
+attaching('a game that begins to record itself is attached to no more', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('render 4');
+	await game.do('mark 3');
+	const session = await ended(id);
+	assert.deepEqual([session.end_reason, session.frames_total], ['the game records itself from now on', 4]);
+	await until('the probes are gone', () => isAsOnDisk(game.pid, program('libfake.so')));
+	game.stdin.end();
+	await game.done;
+	const own = await until('its own session has ended', async () => (await world.api('/sessions')).sessions
+		.find((one) => one.pid === game.pid && !one.attached && one.state !== 'live'));
+	assert.equal(own.frames_total, 3);
+});
+
+attaching('without its helper an attachment ends', async () => {
+	const game = await play();
+	const before = helpers();
+	const id = await attached(game);
+	await game.do('render 4');
+	const [mine] = helpers().filter((pid) => !before.includes(pid));
+	process.kill(Number(mine), 'SIGKILL');
+	const session = await ended(id);
+	assert.deepEqual([session.end_reason, session.frames_total], ['fprof-probe has ended', 4]);
+	await until('the probes, which are its, are gone', () => isAsOnDisk(game.pid, program('libfake.so')));
+	await attached(game); // by another one
+	await stop(game);
+});
+
+attaching('an attachment ends with its daemon, be it killed', async () => {
+	const game = await play();
+	const id = await attached(game);
+	await game.do('render 4');
+	await until('they are stored', async () => (await world.api(`/sessions/${id}`)).frames_total === 4);
+	world.daemon.kill('SIGKILL');
+	await world.daemon.done;
+	await until('the probes are gone', () => isAsOnDisk(game.pid, program('libfake.so')));
+	await world.startDaemon();
+	const session = await ended(id);
+	assert.equal(session.frames_total, 4);
+	assert.match(session.end_reason, /^detached, since fprofd was ended/);
+	const next = await attached(game);
+	await world.stopDaemon();
+	await world.startDaemon();
+	assert.equal((await ended(next)).end_reason, 'fprofd has ended');
+	await stop(game);
+});
+
 attaching('another program in the same process is another game', async () => {
 	const game = await play();
 	const id = await attached(game);
@@ -221,7 +275,7 @@ attaching('another program in the same process is another game', async () => {
 	await game.do('render 3');
 	await detach(next);
 	assert.equal((await ended(next)).frames_total, 3);
-	game.kill();
+	await stop(game);
 });
 
 attaching('what is ordered takes effect at the next frame', async () => {
@@ -247,7 +301,7 @@ attaching('what is ordered takes effect at the next frame', async () => {
 	assert.equal(paused.length, 1);
 	assert.ok(session.frames_total > before + 20, `${before} ${session.frames_total}`);
 	assert.ok(frames.length <= session.frames_total - 9, 'what was stopped has no rows');
-	game.kill();
+	await stop(game);
 });
 
 attaching('detached, a game is as it was before', async () => {
@@ -267,7 +321,7 @@ attaching('detached, a game is as it was before', async () => {
 	assert.deepEqual(maps(game.pid), before);
 	await until('the helper has ended', () => helpers().length === 1);
 	await game.do('render 1');
-	game.kill();
+	await stop(game);
 });
 
 attaching('a game is recorded once', async () => {
@@ -283,7 +337,7 @@ attaching('a game is recorded once', async () => {
 	const gone = await detach(id);
 	assert.deepEqual(answerProblems('/api/v1/attachments/{id}', gone.answer, 'delete'), []);
 	assert.equal((await detach(id)).status, 404);
-	game.kill();
+	await stop(game);
 });
 
 attaching('games are found by their name', async () => {
@@ -306,7 +360,7 @@ attaching('a process without present functions is told what was looked for', asy
 	assert.deepEqual([status, body.type], [422, '/problems/no-present-function']);
 	assert.match(body.detail, /SDL_GL_SwapWindow, .*vkQueuePresentKHR/);
 	assert.equal((await world.api('/status')).sources.find((one) => one.name === 'attach').state, 'off');
-	other.kill();
+	await stop(other);
 });
 
 attaching('a game in a pid namespace goes by both its numbers', async (t) => {
@@ -332,7 +386,7 @@ attaching('a game in a pid namespace goes by both its numbers', async (t) => {
 		const { threads } = await world.api(`/sessions/${session.id}/threads`);
 		assert.deepEqual(threads.map((one) => one.tid), [own]);
 	}
-	shell.kill();
+	await stop(shell);
 	return undefined;
 });
 
@@ -355,7 +409,7 @@ test('nobody attaches to another user\'s game', { skip: cannotSwitchUser }, asyn
 	assert.equal((await ask('-X', 'DELETE', `${url}/${id}`)).status, 404);
 	assert.equal((await world.api('/attachments')).attachments.length, 1);
 	await detach(id);
-	game.kill();
+	await stop(game);
 	return undefined;
 });
 
@@ -390,6 +444,44 @@ attaching('doom, attached while it runs, has the frames that it draws', async (t
 		`${session.frames_total} frames, of ${before - attachedAt} to ${after - started} that it drew`);
 	const { frames } = await world.api(`/sessions/${id}/frames?last=50`);
 	assert.ok(frames.every((one) => one.wait_ns.present > 0 && one.wait_ns.present < one.wall_ns));
-	game.kill('SIGKILL');
+	const verdict = await world.api(`/sessions/${id}/verdict?from=10&to=40`);
+	assert.ok(verdict.frames.every((one) => one.kernel), 'the scheduler is seen, too');
+	await stop(game);
+	return undefined;
+});
+
+test('an fprofd without privileges attaches by the service, to its own user\'s games', { skip: cannotSwitchUser }, async (t) => {
+	if (off)
+		return t.skip(off);
+	const theirs = new World();
+	const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+	const caps = '+bpf,+perfmon,+sys_ptrace,+dac_read_search';
+	const service = ['setpriv', '--reuid=65533', '--regid=65533', '--clear-groups', `--inh-caps=${caps}`, `--ambient-caps=${caps}`,
+		path.join(BUILD, 'fprof-probe'), '--socket', '/run/fprof-probe/probe.sock'];
+	const own = path.join(theirs.dir, 'secret'); // what only they may read
+	execFileSync('sh', ['-c', `mkdir ${own} && cp ${program('attached')} ${program('libfake.so')} ${own} && chown -R 65534:65534 ${theirs.dir} && chmod 700 ${own}`]);
+	await theirs.startDaemon([], {}, ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /run && mkdir -m 777 /run/fprof-probe || exit 77; '
+		+ `${service.join(' ')} >/dev/null 2>&1 & echo $! >${theirs.dir}/service; exec ${nobody.join(' ')} "$@"`, 'sh']);
+	t.after(() => {
+		process.kill(Number(readFileSync(path.join(theirs.dir, 'service'), 'utf8')));
+		return theirs.close();
+	});
+	const start = (uid) => theirs.spawn(path.join(own, 'attached'), [], { uid, gid: uid, stdio: ['pipe', 'pipe', 'pipe'],
+		env: { LD_LIBRARY_PATH: own } });
+	const ask = (pid) => theirs.spawn('curl', ['-s', '-d', JSON.stringify({ pid }), '-H', 'content-type: application/json',
+		`http://127.0.0.1:${theirs.port}/api/v1/attachments`], { uid: 65534, gid: 65534 }).done;
+	const game = start(65534);
+	await until('the game is ready', () => game.text.includes('ready'));
+	const { text } = await ask(game.pid);
+	assert.match(text, /"attachments":\[\{"session":/);
+	game.stdin.write('render 9\n');
+	await until('it has presented', () => game.text.includes('done'));
+	game.stdin.end();
+	await game.done;
+	const list = await until('its session has ended', async () => {
+		const { text: sessions } = await theirs.spawn('curl', ['-s', `http://127.0.0.1:${theirs.port}/api/v1/sessions`], { uid: 65534, gid: 65534 }).done;
+		return /"state":"ended"/.test(sessions) && JSON.parse(sessions).sessions;
+	});
+	assert.deepEqual([list[0].frames_total, list[0].uid, list[0].attached], [9, 65534, true]);
 	return undefined;
 });

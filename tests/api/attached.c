@@ -9,6 +9,7 @@
  *   left N        the same, each left by longjmp
  *   driver N      N presents by the driver that is named as its argument
  *   failed N      presents that say that they showed nothing
+ *   mark N        N marks by libfprof, which is loaded for it from $LIBFPROF
  *   thread NAME N a thread of that name presents N times and ends
  *   exec          runs itself anew
  */
@@ -94,6 +95,16 @@ static void driver(void)
 	driver_present(NULL, "info");
 }
 
+static void mark(void)
+{
+	void *library = dlopen(getenv("LIBFPROF"), RTLD_NOW | RTLD_LOCAL);
+	void (*frame_mark)(void) =
+		library ? (void (*)(void))dlsym(library, "fprof_frame_mark") : NULL;
+
+	if (frame_mark)
+		frame_mark();
+}
+
 static void failed(void)
 {
 	SDL_UpdateWindowSurface(NULL);
@@ -127,8 +138,8 @@ static void run_thread(const char *name, int count)
 static const struct {
 	const char *name;
 	void (*present)(void);
-} orders[] = {{"render", render}, {"swap", swap},     {"inside", inside},
-	      {"left", left},	  {"driver", driver}, {"failed", failed}};
+} orders[] = {{"render", render}, {"swap", swap}, {"inside", inside}, {"left", left},
+	      {"driver", driver}, {"mark", mark}, {"failed", failed}};
 
 int main(int argc, char **argv)
 {
