@@ -321,19 +321,17 @@ static int cut_session(const struct job *job)
 	return r;
 }
 
-/* What zones came to up to now: all of it, however much of it the capture has. A source of an older
- * version has no such thing, and so it is not known. */
+/* What zones came to up to now: all of it, however much of it the capture has. Where rows hold all
+ * of it, or it is not known (as in all of an older version), the copy of what there is will do. */
 static int count_zones(const struct job *job)
 {
 	const struct capture_copy *c = job->copy;
 	struct zone_totals totals;
-	int64_t known = 0;
-	int r = ask(job,
-		    "SELECT count(*) FROM pragma_table_info('session_totals', 'source') "
-		    "WHERE name = 'zones_counted_to'",
-		    &known);
+	int64_t partly = 0;
+	int r = ask(job, "SELECT zones_counted_to < 9223372036854775807 FROM main.session_totals",
+		    &partly);
 
-	if (r < 0 || !known)
+	if (r < 0 || !partly)
 		return MIN(r, 0);
 	r = zone_totals_read(job->db, "source", c->source, &totals);
 	if (r < 0)

@@ -74,9 +74,9 @@ static const struct rule {
 	 "its numbers"},
 	{"chunks", POINT("t0") " OR " POINT("t1") " OR t1 < t0", "its time"},
 	{"zone_totals",
-	 OTHER("session") " OR node NOT BETWEEN 1 AND 65535 OR ifnull(parent, 1) NOT BETWEEN 1 AND "
-			  "node OR parent = node OR " SMALL("marker") " OR kind NOT BETWEEN 0 AND "
-								      "2",
+	 OTHER("session") " OR node NOT BETWEEN 1 AND (SELECT count(*) FROM zone_totals) OR "
+			  "ifnull(parent, 1) NOT BETWEEN 1 AND node OR parent = node OR " SMALL(
+				  "marker") " OR kind NOT BETWEEN 0 AND 2",
 	 "its place in the tree"},
 	{"zone_totals",
 	 NUMBER("calls") " OR " NUMBER("total_ns") " OR " NUMBER("max_ns") " OR " POINT(

@@ -136,6 +136,10 @@ static void rows_that_mean_nothing_are_refused(void **state)
 		"UPDATE markers SET marker = 1048577 WHERE marker = 3",
 		"UPDATE frame_counters SET value = 'many'",
 		"UPDATE gpu_spans SET end_ns = begin_ns - 1",
+		"UPDATE zone_totals SET parent = node WHERE node = 2",
+		"UPDATE zone_totals SET node = 60000 WHERE node = 2",
+		"UPDATE zone_totals SET calls = -1 WHERE node = 2",
+		"UPDATE zone_totals SET max_frame = 0 WHERE node = 2",
 		"INSERT INTO aggregate_nodes SELECT id, 0, 0, 0, NULL, 0, 0, '' FROM sessions; "
 		"INSERT INTO aggregate_nodes SELECT id, 1, 1, 0, 2, 0, 0, 'a' FROM sessions; "
 		"INSERT INTO aggregate_nodes SELECT id, 2, 2, 0, 1, 0, 0, 'b' FROM sessions",
