@@ -88,8 +88,7 @@ struct path_wait {
 	enum path_end end;
 };
 
-static struct path_wait woken_by(struct path_threads *threads, uint32_t thread,
-				 const struct path_interval *wake)
+static struct path_wait woken_by(struct path_threads *threads, const struct path_interval *wake)
 {
 	const struct path_person *person = &threads->people.at[wake->person];
 	struct path_wait wait = {PATH_NOBODY, PATH_LOST};
@@ -100,7 +99,7 @@ static struct path_wait woken_by(struct path_threads *threads, uint32_t thread,
 		wait.end = PATH_KERNEL;
 	else if (person->who.tid != 0 && person->who.tgid != threads->tgid)
 		wait.end = PATH_PROCESS;
-	if (wait.end != PATH_LOST || person->thread == PATH_NOBODY || person->thread == thread ||
+	if (wait.end != PATH_LOST || person->thread == PATH_NOBODY ||
 	    !ran_at(&threads->at.at[person->thread], wake->t0))
 		return wait;
 	return (struct path_wait){person->thread, PATH_GOES_ON};
@@ -116,7 +115,7 @@ static struct path_wait wait_of(struct path_threads *threads, uint32_t thread, s
 	if (i[0].state != SCHED_STATE_BLOCKED && i[0].state != SCHED_STATE_UNKNOWN)
 		return (struct path_wait){PATH_NOBODY, PATH_GOES_ON};
 	if (!last && i[1].state == SCHED_STATE_RUNNABLE && !i[1].preempted)
-		return woken_by(threads, thread, &i[1]);
+		return woken_by(threads, &i[1]);
 	if (i[0].state == SCHED_STATE_UNKNOWN)
 		return (struct path_wait){PATH_NOBODY, PATH_GOES_ON};
 	return (struct path_wait){PATH_NOBODY, last ? PATH_STILL : PATH_LOST};

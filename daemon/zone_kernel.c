@@ -10,7 +10,6 @@
 #include "slab.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct zone_kernel_interval {
 	int64_t t0;
@@ -106,7 +105,6 @@ bool zone_kernel_track(struct zone_kernel *kernel, size_t track)
 	kernel->at = kernel->tracks.at[track];
 	kernel->end = kernel->tracks.at[track + 1];
 	kernel->since = counted_ns(kernel->counted, kernel->intervals[kernel->at].t0, &out);
-	memset(&kernel->sum, 0, sizeof(kernel->sum));
 	return true;
 }
 

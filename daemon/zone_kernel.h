@@ -40,7 +40,7 @@ struct zone_kernel {
 	VEC(size_t) tracks; /* by track: the begin of its intervals; the next one's is their end */
 	size_t at, end;	    /* of the track in progress */
 	int64_t since;	    /* begin of at, counted ns */
-	struct zone_kernel_ns sum; /* up to there */
+	struct zone_kernel_ns sum; /* up to there, from whenever */
 };
 /* Reads what the scheduler did with the threads of the range; skip: by range->tracks, NULL: none.
  * 0 or -errno. */

@@ -19,8 +19,8 @@ struct step {
 	uint32_t by; /* a tid of the game's, or one of the following */
 };
 enum {
-	PREEMPTED = 1000, /* RUNNABLE, not woken */
-	TIMER,
+	PREEMPTED = 1000, /* RUNNABLE, not woken: by this + a tid */
+	TIMER = 2000,
 	WORKER, /* of the kernel */
 	OTHER,	/* a process */
 };
@@ -52,13 +52,15 @@ static void add_thread(struct game *g, int32_t tid, const struct step *steps)
 		add_person(&g->threads, 0, 0);
 		for (i = 1; i <= 8; i++)
 			add_person(&g->threads, i, GAME);
-		add_person(&g->threads, OTHER, 7);
+		add_person(&g->threads, 2, 7); /* another process, whose number is one of ours */
 	}
 	do {
 		*at = (struct path_interval){
 			.t0 = steps->t, .state = (uint32_t)steps->state & 7, .reason = WAIT_LOCK};
-		at->preempted = steps->by == PREEMPTED;
-		if (steps->by == TIMER)
+		at->preempted = steps->by >= PREEMPTED && steps->by < TIMER;
+		if (at->preempted)
+			at->person = (steps->by - PREEMPTED) & 15;
+		else if (steps->by == TIMER)
 			at->wake_flags = SCHED_BY_INTERRUPT;
 		else if (steps->by == WORKER)
 			at->wake_flags = SCHED_BY_KERNEL_THREAD;
@@ -213,6 +215,43 @@ static void wakers_that_cannot_be_followed_are_lost(void **state)
 	game_deinit(&g);
 }
 
+/* A wake that nobody told of, and then it was preempted by who ran: that did not wake it. */
+static void who_preempts_does_not_wake(void **state)
+{
+	static const struct step main_thread[] = {
+		{0, R, 0}, {20, B, 0}, {50, Q, PREEMPTED + 2}, {60, R, 0}, {END, U, 0}};
+	static const struct step other[] = {{0, R, 0}, {END, U, 0}};
+	struct game g = {0};
+
+	(void)state;
+	add_thread(&g, 1, main_thread);
+	add_thread(&g, 2, other);
+	assert_path(&g, 0, 100, "1:0-20r 1:20-50b/lost 1:50-60q 1:60-100r");
+	assert_int_equal(g.threads.people.at[2].thread, 1);
+	assert_int_equal(g.threads.people.at[9].thread, PATH_NOBODY);
+	game_deinit(&g);
+}
+
+/* Two threads that hand over to each other more often than there are threads are no loop. */
+static void handing_over_again_and_again_is_no_loop(void **state)
+{
+	static const struct step main_thread[] = {{0, R, 0},  {11, B, 0}, {20, Q, 2}, {22, R, 0},
+						  {31, B, 0}, {40, Q, 2}, {42, R, 0}, {51, B, 0},
+						  {60, Q, 2}, {62, R, 0}, {END, U, 0}};
+	static const struct step other[] = {{0, B, 0},	{10, Q, 1}, {12, R, 0}, {21, B, 0},
+					    {30, Q, 1}, {32, R, 0}, {41, B, 0}, {50, Q, 1},
+					    {52, R, 0}, {61, B, 0}, {END, U, 0}};
+	struct game g = {0};
+
+	(void)state;
+	add_thread(&g, 1, main_thread);
+	add_thread(&g, 2, other);
+	assert_path(&g, 0, 70,
+		    "1:0-10r 2:10-12q 2:12-20r 1:20-22q 1:22-30r 2:30-32q 2:32-40r 1:40-42q "
+		    "1:42-50r 2:50-52q 2:52-60r 1:60-62q 1:62-70r");
+	game_deinit(&g);
+}
+
 /* A stretch of which nothing is known stays that; one that a wake ends was a wait: so a thread
  * begins, made by main. */
 static void what_is_unknown(void **state)
@@ -351,6 +390,8 @@ int main(void)
 		cmocka_unit_test(a_job_leads_back_to_who_gave_it),
 		cmocka_unit_test(what_is_no_thread_of_the_game_ends_it),
 		cmocka_unit_test(wakers_that_cannot_be_followed_are_lost),
+		cmocka_unit_test(who_preempts_does_not_wake),
+		cmocka_unit_test(handing_over_again_and_again_is_no_loop),
 		cmocka_unit_test(what_is_unknown),
 		cmocka_unit_test(a_loop_of_wakers_ends),
 		cmocka_unit_test(a_waker_ran_before_or_after),
