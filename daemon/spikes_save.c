@@ -8,6 +8,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is there of the window, as it was asked for. */
@@ -94,6 +95,18 @@ static bool is_alike(const struct capture *capture, const char *label, const cha
 	       strcmp(its_game, game) == 0;
 }
 
+/* The later happened first: what was saved later may have happened before. */
+static int by_frame(const void *a, const void *b)
+{
+	const struct capture *x = a, *y = b;
+
+	if (x->source_session != y->source_session)
+		return x->source_session < y->source_session ? 1 : -1;
+	if (x->last_frame != y->last_frame)
+		return x->last_frame < y->last_frame ? 1 : -1;
+	return (x->session < y->session) - (x->session > y->session);
+}
+
 /* The newest are kept, as many as the trigger says. */
 static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
 {
@@ -103,6 +116,8 @@ static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
 	size_t i;
 	int r = captures_list(spikes->context.captures, spike->uid, &all);
 
+	if (all.count > 0)
+		qsort(all.at, all.count, sizeof(*all.at), by_frame);
 	for (i = 0; r == 0 && label && i < all.count; i++) {
 		const struct capture *c = &all.at[i];
 

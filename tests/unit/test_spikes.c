@@ -270,6 +270,31 @@ static void more_than_are_kept_go(void **state)
 	captures_vec_free(&all);
 }
 
+/* The first one waits for the GPU. */
+static void the_oldest_goes_even_when_it_is_saved_last(void **state)
+{
+	struct told *t = *state;
+	captures_vec all = {0};
+	struct batch *b = frames(1, 102);
+
+	b->frames.at[99].flags |= FRAME_GPU_PENDING;
+	fire(b, 100, 0, 0, 1);
+	fire(b, 102, 0, 0, 1);
+	commit(t, b);
+	wait_for(t, &t->saved, 1);
+	expect_capture(t, t->capture, 102, 102, REASON + 1);
+	b = must(batch_new());
+	PUSH(&b->updates,
+	     (struct session_update_row){.id = 1, .state = SESSION_ENDED, .end_ns = 102000});
+	commit(t, b);
+	wait_for(t, &t->saved, 2);
+	stop(t);
+	assert_int_equal(captures_list(t->w->captures, HISTORY_ANY_UID, &all), 0);
+	assert_int_equal(all.count, 1);
+	assert_int_equal(all.at[0].first_frame, 102);
+	captures_vec_free(&all);
+}
+
 static void what_is_open_is_finished_by_the_next_daemon(void **state)
 {
 	struct told *t = *state;
@@ -517,6 +542,7 @@ int main(void)
 		T(a_firing_behind_the_window_is_another_spike),
 		T(the_end_of_the_session_saves_it),
 		T(more_than_are_kept_go),
+		T(the_oldest_goes_even_when_it_is_saved_last),
 		T(what_is_open_is_finished_by_the_next_daemon),
 		T(a_spike_whose_session_is_gone_fails_and_is_remembered),
 		T(a_note_that_makes_no_sense_is_ignored),
