@@ -109,8 +109,9 @@ $(B)/libfprof-preload.so: $(CLIENT_OBJ) $(HOOK_OBJ) client/preload/preload.map
 		-Wl,--version-script=client/preload/preload.map -o $@ \
 		$(CLIENT_OBJ) $(HOOK_OBJ) $(LDFLAGS) -ldl -lpthread
 
-# -fno-builtin: a wrapper of calloc must not become a call of calloc.
-$(B)/pic/client/alloc/alloc.o: CFLAGS += -fno-builtin
+# -fno-builtin: a wrapper of calloc must not become a call of calloc. A sanitizer would call it from within.
+$(B)/pic/client/alloc/alloc.o: COMPILE += -fno-builtin
+$(B)/pic/client/alloc/alloc.o $(B)/pic/client/preload/elf.o: COMPILE += -fno-sanitize=all
 $(B)/libfprof-alloc.so: $(B)/pic/client/alloc/alloc.o $(B)/pic/client/preload/elf.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libfprof-alloc.so -Wl,-z,nodelete -o $@ $^ $(LDFLAGS)
@@ -190,6 +191,11 @@ include tests/fuzz/fuzz.mk
 include tests/stress/stress.mk
 include tests/bench/bench.mk
 
+# What the tests run under the address and undefined behaviour sanitizers (tests/sanitized.sh).
+sanitized:
+	@$(MAKE) --no-print-directory B=$(B)/asan SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined' \
+		CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1' all units replays $(B)/asan/tests/stress/misbehave
+
 packages:
 	@sh tools/need.sh --check build
 
@@ -237,8 +243,8 @@ clean:
 	rm -rf $(B)
 
 help:
-	@echo 'make            build into $(B)/: fprofd, fprof, libfprof.so, libfprof.a, libfprof-preload.so,'
-	@echo '                fprof_sqlite.so, game'
+	@echo 'make            build into $(B)/: fprofd, fprof, fprof-probe, libfprof.so, libfprof.a, libfprof-preload.so,'
+	@echo '                libfprof-alloc.so, fprof_sqlite.so, game'
 	@echo 'make run        install what is missing, build, record two games, print the addresses; Ctrl-C ends it'
 	@echo '                (RUN_ONCE=1: end after printing)'
 	@echo 'make check      install what the tests need, run all of them (TESTS=pattern: only those)'
@@ -253,5 +259,5 @@ help:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all units fuzzers stress benches packages run check lint bench fuzz screenshots install uninstall clean help
+.PHONY: all units sanitized fuzzers replays stress benches packages run check lint bench fuzz screenshots install uninstall clean help
 .DELETE_ON_ERROR:

@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: MIT
 # All tests. Each job is a program that prints a line a test: "ok NAME", "not ok NAME" or "skip NAME: reason"
 # (TAP's "# SKIP" too). A job that fails without such a line counts as one failure, and so does one that
-# prints none. Two jobs run at a time, after those that need the machine to themselves. The last line is the
-# summary.
+# prints none. One job more than there are processors runs at a time (many wait for a game), after those that need
+# the machine to themselves. The last line is the summary.
+#
+# Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
+# one is what scripts and browsers use, what the library's unit tests run on, too, and what a test is for that asks
+# whether it is sanitized.
 #
 # TESTS=PATTERN runs only the jobs whose name matches the shell pattern. JOBS=N: how many at a time.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1
 MAKE=${MAKE:-make}
-JOBS=${JOBS:-2}
+JOBS=${JOBS:-$(($(nproc) + 1))}
 export B=${B:-build}
 FPROF_BUILD=$(realpath -m "$B")
 export FPROF_BUILD
@@ -32,10 +36,18 @@ job() { # name, command
 }
 
 node_job() { # name, files...
-	local name=$1
+	local name=$1 file
 	shift
-	[ -e "$1" ] || return 0
-	job "$name" "node --test --test-reporter=./tests/reporter.mjs $*"
+	for file in "$@"; do
+		[ -e "$file" ] || { job "$name" "echo 'not ok $file is missing'"; return; }
+	done
+	job "$name" "${under-}node --test --test-reporter=./tests/reporter.mjs $*"
+}
+
+# The same on the sanitized build.
+sanitized() { # command...
+	local under='bash tests/sanitized.sh '
+	"$@"
 }
 
 # npm's packages, when they are not those of the lock file.
@@ -45,13 +57,28 @@ node_modules() {
 	npm ci --prefix tests --no-audit --no-fund
 }
 
+# What the listed jobs need.
 build() {
+	local name more='' targets=(all stress)
+	for name in "${names[@]}"; do
+		case $name in
+		unit/*) targets+=("$B/tests/$name") ;;
+		asan/*) more=sanitized ;;
+		esac
+	done
 	echo "Building ..."
-	"$MAKE" --no-print-directory -k -j"$JOBS" B="$B" all units stress >"$logs/build.log" 2>&1 && return 0
-	tail -n 40 "$logs/build.log"
+	"$MAKE" --no-print-directory -k -j"$JOBS" B="$B" "${targets[@]}" $more >"$logs/build.log" 2>&1 && return 0
+	grep -m 20 'error:\|\*\*\*' "$logs/build.log"
+	tail -n 20 "$logs/build.log"
 	echo "not ok build"
 	echo "0 passed, 1 failed, 0 skipped"
 	exit 1
+}
+
+# Under the sanitizers, and on the other build where it asks for them.
+twice() { # name, file
+	sanitized node_job "asan/$1" "$2"
+	! grep -q FPROF_SANITIZED "$2" || node_job "$1" "$2"
 }
 
 list_jobs() {
@@ -60,39 +87,40 @@ list_jobs() {
 	node_job api/doom tests/api/doom.test.mjs
 	alone=${#names[@]}
 	# The long ones first.
-	for name in units api stress scripts; do
-		job "asan/$name" "bash tests/house/sanitized.sh $name"
-	done
+	node_job stress/minute tests/stress/minute.test.mjs
 	job lint 'bash tests/lint/lint.sh'
 	job model 'bash tests/model/model.sh'
-	job fuzz 'bash tests/fuzz/replay.sh'
-	for file in tests/stress/*.test.mjs; do
-		node_job "stress/$(basename "$file" .test.mjs)" "$file"
+	node_job stress/stress tests/stress/stress.test.mjs
+	sanitized node_job asan/stress tests/stress/stress.test.mjs
+	for file in tests/api/*.test.mjs; do
+		[ "$file" = tests/api/doom.test.mjs ] || twice "api/$(basename "$file" .test.mjs)" "$file"
 	done
-	for file in tests/stress/*.sh; do
-		[ ! -e "$file" ] || job "stress/$(basename "$file" .sh)" "bash $file"
-	done
-	# All of them run on the sanitized build (asan/api); these on the one that is installed, too: what cannot be
-	# sanitized, what hangs on time, and a bit of everything.
-	for name in allocations attach captures contract frames hooked query restart sources spikes verdict vkcube zones; do
-		node_job "api/$name" "tests/api/$name.test.mjs"
-	done
+	job asan/tool 'bash tests/sanitized.sh bash tests/tool/run.sh'
+	job asan/client 'bash tests/sanitized.sh bash tests/client/run.sh dlclose ends'
+	job asan/fuzz 'bash tests/sanitized.sh bash tests/fuzz/replay.sh'
 	for file in tests/browser/*.test.mjs; do
 		node_job "browser/$(basename "$file" .test.mjs)" "$file"
 	done
+	for file in tests/stress/*.sh; do
+		job "stress/$(basename "$file" .sh)" "bash $file"
+	done
 	for file in tests/*/run.sh; do
-		case $file in tests/bench/*) continue ;; esac
+		case $file in tests/bench/* | tests/tool/*) continue ;; esac
 		name=$(basename "$(dirname "$file")")
 		job "$name" "bash $file"
 	done
 	for file in tests/house/*.sh; do
-		[ "$file" = tests/house/sanitized.sh ] || job "house/$(basename "$file" .sh)" "bash $file"
+		job "house/$(basename "$file" .sh)" "bash $file"
 	done
 	node_job web tests/web/*.test.mjs
 	for file in tests/unit/test_*.c tests/unit/test_*.cpp; do
-		[ -e "$file" ] || continue
-		name=$(basename "${file%.*}")
-		job "unit/$name" "$B/tests/unit/$name"
+		name=unit/$(basename "${file%.*}")
+		job "asan/$name" "bash tests/sanitized.sh $B/asan/tests/$name"
+		case $file in
+		*/test_client_*) ;;
+		*) grep -q __SANITIZE_ADDRESS__ "$file" || continue ;;
+		esac
+		job "$name" "$B/tests/$name"
 	done
 }
 
@@ -206,6 +234,7 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
 SECONDS=0
+list_jobs
 build
 built=$SECONDS
 if ! node_modules >"$logs/npm.log" 2>&1; then
@@ -214,12 +243,13 @@ if ! node_modules >"$logs/npm.log" 2>&1; then
 	echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 fi
-list_jobs
 others=$(pgrep -cx fprofd)
 ours_before=$(ours | sort)
 run_jobs
 check_leftovers
-echo "took $SECONDS s, $built of them to build; the longest jobs:"
+times >"$logs/times"
+cpu=$(awk 'NR == 2 { split($1, user, "m"); split($2, sys, "m"); print int((user[1] + sys[1]) * 60 + user[2] + sys[2]) }' "$logs/times")
+echo "took $SECONDS s and $cpu s of processors, $built s to build; the longest jobs:"
 for name in "${!took[@]}"; do
 	echo "${took[$name]} s $name"
 done | sort -rn | head -n 15 | sed 's/^/    /'

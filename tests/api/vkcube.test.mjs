@@ -14,10 +14,9 @@ const VKCUBE = '/usr/bin/vkcube';
 const XVFB = '/usr/bin/Xvfb';
 const DRIVERS = '/usr/share/vulkan/icd.d';
 const lavapipe = existsSync(DRIVERS) ? readdirSync(DRIVERS).find((name) => /^lvp_icd.*\.json$/.test(name)) : undefined;
-const skip = process.env.FPROF_SANITIZED ? 'a sanitized hook cannot be loaded into a game that is not'
-	: !existsSync(VKCUBE) ? 'vkcube is not installed'
-		: !existsSync(XVFB) ? 'Xvfb is not installed'
-			: !lavapipe ? 'lavapipe, the Vulkan driver without hardware, is not installed' : false;
+const skip = !existsSync(VKCUBE) ? 'vkcube is not installed'
+	: !existsSync(XVFB) ? 'Xvfb is not installed'
+		: !lavapipe ? 'lavapipe, the Vulkan driver without hardware, is not installed' : false;
 const world = new World();
 let display;
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# shm/ and client/ compile for arm64, whose inline path reads the thread pointer anew at each event.
+# shm/, client/ and the hook compile for arm64, whose inline path reads the thread pointer anew at each event.
 . "$(dirname "$0")/lib.sh"
 
 cross=aarch64-linux-gnu-gcc
@@ -10,6 +10,11 @@ for source in shm/*.c client/*.c; do
 	$cross -std=gnu11 -D_GNU_SOURCE -O2 $WARNINGS -Wstrict-prototypes -Wmissing-prototypes -fPIC \
 		-fvisibility=hidden -Iclient -I. -c "$source" -o "$OUT/$(basename "$source" .c).o" ||
 		fail "$source does not compile"
+done
+for source in client/preload/*.c client/alloc/*.c; do
+	# shellcheck disable=SC2086
+	$cross -std=gnu11 -D_GNU_SOURCE '-DFPROF_VERSION="0"' '-DFPROF_LIBDIR="/"' -O2 $WARNINGS -fPIC -Iclient -I. \
+		-c "$source" -o "$OUT/hook" || fail "$source does not compile"
 done
 $cross -shared -Wl,--version-script=client/libfprof.map -Wl,-z,defs -o "$OUT/libfprof.so" \
 	"$OUT"/*.o -lpthread ||

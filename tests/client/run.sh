@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs every script here, a line for each: ok, not ok, or skip with the reason. 0 when none failed.
+# run.sh [NAME...]: runs every script here, or those, a line for each: ok, not ok, or skip with the reason. 0 when none
+# failed.
 cd "$(dirname "$0")" || exit 1
 failed=0
-for script in *.sh; do
-	case $script in lib.sh | run.sh) continue ;; esac
-	out=$(bash "$script" 2>&1)
+[ $# -gt 0 ] || set -- *.sh
+for script in "$@"; do
+	name=${script%.sh}
+	case $name in lib | run) continue ;; esac
+	out=$(bash "$name.sh" 2>&1)
 	case $? in
-	0) echo "ok client/${script%.sh}" ;;
-	77) echo "skip client/${script%.sh}: ${out##*SKIP: }" ;;
+	0) echo "ok client/$name" ;;
+	77) echo "${out##*$'\n'}" ;; # lib.sh's skip
 	*)
 		echo "$out"
-		echo "not ok client/${script%.sh}"
+		echo "not ok client/$name"
 		failed=1
 		;;
 	esac

@@ -4,6 +4,7 @@
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(B)/%)
+REPLAY   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_CC  := clang -std=gnu11 $(CPPFLAGS) -O1 -g $(FUZZ_SAN)
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/%.o,$(SHM_SRC) $(filter-out daemon/main.c,$(DAEMON_SRC))) \
@@ -24,3 +25,13 @@ $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/fuzz/libfprofd.a
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/fuzz/libfprofd.a $(LDFLAGS) $(DAEMON_LIBS)
+
+# What goes through the corpora in a test needs neither libFuzzer nor objects of its own.
+replays: $(REPLAY)
+
+.SECONDARY: $(B)/tests/fuzz/replay.o
+
+$(B)/tests/fuzz/replay_%: tests/fuzz/fuzz_%.c $(B)/tests/fuzz/replay.o $(B)/libfprofd.a
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)
+	$(Q)$(COMPILE) -MMD -MP -o $@ $< $(B)/tests/fuzz/replay.o $(B)/libfprofd.a $(LDFLAGS) $(DAEMON_LIBS)

@@ -361,7 +361,7 @@ static void importing_an_export_is_the_identity(void **state)
 	uint64_t round;
 
 	(void)state;
-	for (round = 1; round <= 60; round++) {
+	for (round = 1; round <= 30; round++) {
 		struct source there, back;
 		struct lines a = {0}, b = {0};
 

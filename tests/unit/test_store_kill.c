@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#define ROUNDS 40
+#define ROUNDS 20
 
 /* Each batch: a frame, a chunk of 2 * ZONES events, the ledger as it is with them. */
 #define ZONES 200

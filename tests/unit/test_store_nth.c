@@ -9,7 +9,7 @@
 #include "daemon/log.h"
 #include "failing.h"
 
-#define FRAMES 6
+#define FRAMES 3
 
 static int setup(void **state)
 {
@@ -174,7 +174,7 @@ static void a_write_fails_at_open(void **state)
 
 static void an_allocation_fails_at_open(void **state)
 {
-	try_open(*state, FAILING_ALLOCATIONS, false, 101);
+	try_open(*state, FAILING_ALLOCATIONS, false, 307);
 }
 
 int main(void)

@@ -291,7 +291,7 @@ static void put(void *userdata, const void *bytes, size_t count)
 }
 
 struct made_node {
-	char name[8];
+	char name[13];
 	int32_t id;
 	int parent;
 };
