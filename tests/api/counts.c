@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A game whose calls can be counted: in each frame "work", in it three "step", one of them in
- * another, and one "job" on a thread of its own. Frame 7 takes a second in "step". Ends with a signal
- * and says how many frames there were.
+ * another, and one "job" on a thread of its own. Frame 7 takes a second in "step". Ends with a
+ * signal and says how many frames there were.
  */
 #include <fprof.h>
 #include <pthread.h>
