@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # All tests. Each job is a program that prints a line a test: "ok NAME", "not ok NAME" or "skip NAME: reason"
 # (TAP's "# SKIP" too). A job that fails without such a line counts as one failure, and so does one that
-# prints none. One job more than there are processors runs at a time (many wait for a game), after those that need
+# prints none. Two jobs more than there are processors run at a time (many wait for a game), after those that need
 # the machine to themselves. The last line is the summary.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
@@ -14,7 +14,7 @@ set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1
 MAKE=${MAKE:-make}
-JOBS=${JOBS:-$(($(nproc) + 1))}
+JOBS=${JOBS:-$(($(nproc) + 2))}
 export B=${B:-build}
 FPROF_BUILD=$(realpath -m "$B")
 export FPROF_BUILD
