@@ -392,7 +392,7 @@ void api_ready(const struct api *api, const struct api_request *q, struct api_an
 		rc = history_sessions(reader.history, HISTORY_ANY_UID, &sessions);
 	}
 	if (rc < 0) {
-		api_fail_history(a, rc, "sessions");
+		api_fail_history(a, rc, "list of sessions");
 		a->status = 503;
 		return;
 	}

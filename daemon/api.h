@@ -134,7 +134,7 @@ void api_fail_parameter(struct api_answer *a, const char *parameter, const char 
 			const char *const *allowed);
 /* For a negative errno of route_parse. */
 void api_fail_route(struct api_answer *a, const struct route_request *route, int error);
-/* For a negative errno of history.h: what was looked for. */
+/* For a negative errno of history.h: what was looked for, one thing: "frame", "range of frames". */
 void api_fail_history(struct api_answer *a, int error, const char *what);
 /* 503; what: a sentence. */
 void api_fail_memory(struct api_answer *a, const char *what);

@@ -43,7 +43,7 @@ void api_attachments(const struct api *api, const struct api_request *q, struct 
 	size_t i;
 
 	if (attach_list(api->context->attach, q->uid, &views) < 0) {
-		api_fail_history(a, -ENOMEM, "attachments");
+		api_fail_history(a, -ENOMEM, "list of attachments");
 		return;
 	}
 	json_object_begin(j);
@@ -270,7 +270,7 @@ void api_attach(const struct api *api, const struct api_request *q, struct api_a
 	if (!parse(q, a, &wanted))
 		return;
 	if (VEC_RESERVE(&views, wanted.count) < 0) {
-		api_fail_history(a, -ENOMEM, "attachments");
+		api_fail_history(a, -ENOMEM, "list of attachments");
 		return;
 	}
 	n = attach_wanted(api, &wanted, &views, refused);

@@ -65,7 +65,7 @@ static void work_free(struct work **work)
 
 static bool fail_memory(struct work *w)
 {
-	api_fail_history(w->a, -ENOMEM, "runs");
+	api_fail_history(w->a, -ENOMEM, "list of runs");
 	return false;
 }
 
@@ -122,7 +122,7 @@ static bool read_part(struct work *w, struct side *side, const struct side_part 
 	r = run_measure(open.reader.history, &open.range, w->metrics, w->request.count,
 			&run->frames, run->series);
 	if (r < 0)
-		api_fail_history(w->a, r, "frames");
+		api_fail_history(w->a, r, "range of frames");
 	return r == 0;
 }
 
@@ -382,7 +382,7 @@ void api_check(const struct api *api, const struct api_request *q, struct api_an
 	size_t i;
 
 	if (!w) {
-		api_fail_history(a, -ENOMEM, "runs");
+		api_fail_history(a, -ENOMEM, "list of runs");
 		return;
 	}
 	w->api = api;

@@ -146,7 +146,7 @@ static bool read_part(struct diff *d, unsigned side, const struct side_part *par
 	r = run < 0 ? run
 		    : compare_read(d->compare, side, (size_t)run, open.reader.history, &open.range);
 	if (r < 0) {
-		api_fail_history(d->a, r, "frames");
+		api_fail_history(d->a, r, "range of frames");
 		return false;
 	}
 	d->compare->sides[side].at[run].frames.missing += open.missing;
@@ -377,7 +377,7 @@ static void answer(struct diff *d)
 		r = json_budget(j, d);
 	}
 	if (r < 0) {
-		api_fail_history(d->a, r, "frames");
+		api_fail_history(d->a, r, "range of frames");
 		return;
 	}
 	json_rows(j, "moved", d->compare, rows.moved.at, rows.moved.count);
@@ -439,7 +439,7 @@ void api_diff(const struct api *api, const struct api_request *q, struct api_ans
 	if (!parse_options(&d) || !resolve(&d, 0) || !resolve(&d, 1))
 		return;
 	if (compare_new(&d.compare) < 0) {
-		api_fail_history(a, -ENOMEM, "frames");
+		api_fail_history(a, -ENOMEM, "range of frames");
 		return;
 	}
 	if (read_side(&d, 0) && read_side(&d, 1))

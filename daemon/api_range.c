@@ -113,7 +113,7 @@ void api_fail_range(struct api_answer *a, int error)
 			 "The range has more calls or paths than are held at once: ask for fewer "
 			 "frames or threads");
 	else
-		api_fail_history(a, error, "frames");
+		api_fail_history(a, error, "range of frames");
 }
 
 /* --- threads ----------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ bool api_range_threads(const struct api_request *q, struct api_answer *a, const 
 		return true;
 	skip = malloc(range->tracks.count + 1);
 	if (!skip) {
-		api_fail_history(a, -ENOMEM, "threads");
+		api_fail_history(a, -ENOMEM, "list of threads");
 		return false;
 	}
 	memset(skip, true, range->tracks.count + 1);
@@ -209,7 +209,7 @@ bool api_range_open(const struct api *api, const struct api_request *q, struct a
 	if (rc >= 0)
 		rc = range_open(r->reader.history, r->session.row.id, &r->query, &r->range);
 	if (rc < 0) {
-		api_fail_history(a, rc, "stream or frames");
+		api_fail_history(a, rc, "stream or range of frames");
 		return false;
 	}
 	return api_range_threads(q, a, &r->range, &r->skip);

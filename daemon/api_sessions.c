@@ -271,7 +271,7 @@ void api_sessions(const struct api *api, const struct api_request *q, struct api
 		rc = history_sessions(reader.history, q->uid, &sessions);
 	}
 	if (rc < 0) {
-		api_fail_history(a, rc, "sessions");
+		api_fail_history(a, rc, "list of sessions");
 		return;
 	}
 	/* Where the state directory cannot be read there are none: status says so. */
@@ -341,7 +341,7 @@ void api_threads(const struct api *api, const struct api_request *q, struct api_
 		return;
 	rc = history_tracks(reader.history, s.row.id, &tracks);
 	if (rc < 0) {
-		api_fail_history(a, rc, "threads");
+		api_fail_history(a, rc, "list of threads");
 		return;
 	}
 	json_object_begin(j);
@@ -370,7 +370,7 @@ void api_streams(const struct api *api, const struct api_request *q, struct api_
 		return;
 	rc = history_streams(reader.history, s.row.id, &streams);
 	if (rc < 0) {
-		api_fail_history(a, rc, "streams");
+		api_fail_history(a, rc, "list of streams");
 		return;
 	}
 	json_object_begin(j);

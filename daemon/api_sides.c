@@ -134,7 +134,7 @@ static void fail_unknown(struct api_answer *a, const char *parameter, const char
 
 static void fail_memory(struct api_answer *a)
 {
-	api_fail_history(a, -ENOMEM, "runs");
+	api_fail_history(a, -ENOMEM, "list of runs");
 }
 
 static bool resolve(struct api_answer *a, const char *parameter, const char *text,
@@ -178,7 +178,7 @@ bool api_side_resolve(const struct api *api, const struct api_request *q, struct
 	int r = captures_list(api->context->captures, q->uid, &captures);
 
 	if (r < 0) {
-		api_fail_history(a, r, "captures");
+		api_fail_history(a, r, "list of captures");
 		return false;
 	}
 	return resolve(a, parameter, text, &captures, ret_parts);
@@ -205,7 +205,7 @@ static bool open_range(struct api_answer *a, const struct side_part *part, const
 	if (r == 0)
 		r = aggregate_is(p->reader.history, p->session.row.id);
 	if (r < 0) {
-		api_fail_history(a, r, "frames");
+		api_fail_history(a, r, "range of frames");
 		return false;
 	}
 	p->aggregate = r > 0;

@@ -121,7 +121,7 @@ void api_spikes(const struct api *api, const struct api_request *q, struct api_a
 	int r = json_spikes(api, &a->body, q->uid, 0);
 
 	if (r < 0)
-		api_fail_history(a, r, "spikes");
+		api_fail_history(a, r, "list of spikes");
 }
 
 /* A session may be gone from the history and have spikes left. */
@@ -138,12 +138,12 @@ void api_session_spikes(const struct api *api, const struct api_request *q, stru
 		return;
 	json_free(&a->body);
 	if (r < 0) {
-		api_fail_history(a, r, "spikes");
+		api_fail_history(a, r, "list of spikes");
 		return;
 	}
 	if (!api_open_session(api, q, a, &reader, &s))
 		return;
 	r = json_spikes(api, &a->body, q->uid, s.row.id);
 	if (r < 0)
-		api_fail_history(a, r, "spikes");
+		api_fail_history(a, r, "list of spikes");
 }

@@ -121,7 +121,7 @@ void api_metrics(const struct api *api, const struct api_request *q, struct api_
 	int rc = api_totals_read(api, q->uid, &totals);
 
 	if (rc < 0) {
-		api_fail_history(a, rc, "sessions");
+		api_fail_history(a, rc, "list of sessions");
 		return;
 	}
 	a->type = "text/plain; version=0.0.4; charset=utf-8";

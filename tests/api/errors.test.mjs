@@ -86,6 +86,18 @@ test('what is not there is 404', async () => {
 		assert.equal((await problem('GET', what, 404)).type, '/problems/not-found', what);
 });
 
+test('what is not there is told of in a sentence', async () => {
+	const told = [];
+	for (const what of ['frames?stream=none', 'frames/999999', 'zones?from=999999', 'stats?metric=wall&from=999999', 'timeline?from=999999',
+		'verdict?from=999999', 'critical-path?from=999999', 'frames/999999/critical-path', 'check?from=999999', 'export?format=chrome&from=999999'])
+		told.push([what, await world.get(`/api/v1/sessions/current/${what}`)]);
+	told.push(['diff', await world.get(`/api/v1/diff?a=${session.id}:999990-999999&b=${session.id}`)]);
+	const missing = told.filter(([, { status }]) => status === 404);
+	assert.ok(missing.length >= 6, `${missing.map(([what]) => what)}`);
+	for (const [what, { text }] of missing)
+		assert.match(JSON.parse(text).detail, /^There is no such (stream|frame|range of frames|stream or frame|stream or range of frames), or it/, what);
+});
+
 test('malformed addresses are 400', async () => {
 	for (const what of ['/%', '/%zz', '/%00', '/api%2Fv1/status', '/%ff', '/api/v1/sessions?last=%c0%af'])
 		assert.equal((await problem('GET', what, 400)).type, '/problems/bad-request', what);
