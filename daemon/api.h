@@ -191,6 +191,8 @@ int api_find_frame(struct history *h, uint64_t session, const char *stream,
 		   enum route_frame_kind kind, uint64_t *frame);
 /* The member flags of a zone: the names of enum zone_flags. */
 void api_json_zone_flags(struct json *j, uint32_t flags);
+/* What a zone of a marker of this kind waits for; NULL: it is no wait zone. */
+const char *api_wait_name(uint8_t kind);
 /* A time of session r in ns from its start; INT64_MAX: null. */
 void api_json_ticks(struct json *j, const char *key, const struct session_row *r, int64_t ticks);
 /* Frame i of frames, as an object; session 0: without its session. */

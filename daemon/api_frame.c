@@ -26,8 +26,7 @@ static void detail_deinit(struct detail *x)
 	free(x->marker_ends);
 }
 
-/* What a zone of the marker waits for; NULL: it is no wait zone. */
-static const char *wait_name(uint8_t kind)
+const char *api_wait_name(uint8_t kind)
 {
 	switch (kind) {
 	case FPROF_MARKER_WAIT_GPU:
@@ -45,7 +44,7 @@ static void json_marker_members(struct json *j, const struct marker_row *m)
 {
 	json_member_string(j, "name", m->name);
 	json_member_string(j, "category", m->category);
-	json_member_string(j, "wait", wait_name(m->kind));
+	json_member_string(j, "wait", api_wait_name(m->kind));
 	json_member_string(j, "file", m->file);
 	json_key(j, "line");
 	if (m->line)
@@ -103,8 +102,9 @@ static void json_marker(struct json *j, const struct detail *x, uint32_t marker)
 
 void api_json_zone_flags(struct json *j, uint32_t flags)
 {
-	static const char *const names[] = {"clipped_begin", "clipped_end", "truncated", "open",
-					    "unbalanced",    "unclosed",    "overlap"};
+	static const char *const names[] = {
+		"clipped_begin", "clipped_end", "truncated", "open",
+		"unbalanced",	 "unclosed",	"overlap",   "aligned_to_submit_only"};
 	size_t i;
 
 	json_key(j, "flags");

@@ -22,11 +22,17 @@ struct drawn {
 	uint32_t *indexes; /* by marker: place in order, from 1; 0: not met */
 	size_t marker_count;
 	VEC(uint32_t) order;
+	history_streams_vec streams; /* what marks are of */
 	bool binary;
 };
 
 static void drawn_deinit(struct drawn *d)
 {
+	size_t i;
+
+	for (i = 0; i < d->streams.count; i++)
+		free(d->streams.at[i].name);
+	VEC_FREE(&d->streams);
 	free(d->indexes);
 	VEC_FREE(&d->order);
 }
@@ -53,7 +59,8 @@ static int meet_markers(struct drawn *d)
 	for (i = 0; i < d->t->items.count && r == 0; i++)
 		r = meet(d, d->t->items.at[i].marker);
 	for (i = 0; i < d->t->events.count && r == 0; i++)
-		r = meet(d, d->t->events.at[i].marker);
+		if (d->t->events.at[i].kind != TIMELINE_MARK)
+			r = meet(d, d->t->events.at[i].marker);
 	return r;
 }
 
@@ -81,6 +88,7 @@ static void json_markers(struct json *j, const struct drawn *d)
 	json_object_begin(j);
 	json_member_string(j, "name", "unknown marker");
 	json_member_string(j, "category", NULL);
+	json_member_string(j, "wait", NULL);
 	json_member_string(j, "file", NULL);
 	json_member_uint(j, "line", 0);
 	json_colour(j, 0);
@@ -94,6 +102,7 @@ static void json_markers(struct json *j, const struct drawn *d)
 			j, "name",
 			range_name(&d->r->range, d->order.at[i], unknown, sizeof(unknown)));
 		json_member_string(j, "category", row ? row->category : NULL);
+		json_member_string(j, "wait", row ? api_wait_name(row->kind) : NULL);
 		json_member_string(j, "file", row ? row->file : NULL);
 		json_member_uint(j, "line", row ? row->line : 0);
 		json_colour(j, row ? row->colour : 0);
@@ -121,8 +130,22 @@ static void json_item(struct json *j, const struct drawn *d, const struct timeli
 	json_object_end(j);
 }
 
+/* What a mark says is its stream's name. */
+static const char *event_text(const struct drawn *d, const struct timeline_event *e)
+{
+	size_t i;
+
+	if (e->kind != TIMELINE_MARK)
+		return e->text;
+	for (i = 0; i < d->streams.count; i++)
+		if (d->streams.at[i].stream == e->marker)
+			return d->streams.at[i].name;
+	return NULL;
+}
+
 static void json_events(struct json *j, const struct drawn *d, const struct timeline_track *track)
 {
+	static const char *const kinds[] = {"", "instant", "message", "mark"};
 	size_t i;
 
 	json_key(j, "events");
@@ -131,11 +154,12 @@ static void json_events(struct json *j, const struct drawn *d, const struct time
 		const struct timeline_event *e = &d->t->events.at[i];
 
 		json_object_begin(j);
-		json_member_string(j, "kind", e->message ? "message" : "instant");
+		json_member_string(j, "kind", kinds[e->kind]);
 		json_member_int(j, "time_ns", e->ns);
-		json_member_uint(j, "marker", index_of(d, e->marker));
+		json_member_uint(j, "marker",
+				 e->kind == TIMELINE_MARK ? 0 : index_of(d, e->marker));
 		json_colour(j, e->colour);
-		json_member_string(j, "text", e->text);
+		json_member_string(j, "text", event_text(d, e));
 		json_member_uint(j, "count", e->count);
 		json_object_end(j);
 	}
@@ -257,6 +281,8 @@ void api_timeline(const struct api *api, const struct api_request *q, struct api
 	d.binary = format == 1;
 	d.asked_ns = (int64_t)resolution;
 	rc = timeline_read(r.reader.history, &r.range, r.skip, d.asked_ns, (size_t)most, &t);
+	if (rc == 0)
+		rc = history_streams(r.reader.history, r.range.session, &d.streams);
 	if (rc == 0)
 		rc = answer(a, &d);
 	if (rc < 0)

@@ -449,13 +449,42 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 	return parse_order(q, a, z, sort);
 }
 
+/* begin_ns and end_ns: only that part of the range. False after filling the answer. */
+static bool clip(const struct api_request *q, struct api_answer *a, struct api_range *r)
+{
+	const char *begin = route_value(&q->route, "begin_ns");
+	const char *end = route_value(&q->route, "end_ns");
+	uint64_t begin_ns, end_ns;
+	char text[96];
+	const char *const allowed[] = {text, NULL};
+
+	if (!begin && !end)
+		return true;
+	if (r->aggregate) {
+		api_fail_aggregate(a);
+		return false;
+	}
+	if (!api_parse_number(q, a, "begin_ns", 0, INT64_MAX, (uint64_t)r->range.begin_ns,
+			      &begin_ns) ||
+	    !api_parse_number(q, a, "end_ns", 1, INT64_MAX, (uint64_t)r->range.end_ns, &end_ns))
+		return false;
+	if (range_clip(&r->range, (int64_t)begin_ns, (int64_t)end_ns) == 0)
+		return true;
+	snprintf(text, sizeof(text),
+		 "begin_ns in frame %llu and a later end_ns in frame %llu, within %lld..%lld",
+		 (unsigned long long)r->range.first, (unsigned long long)r->range.last,
+		 (long long)r->range.begin_ns, (long long)r->range.end_ns);
+	api_fail_parameter(a, begin ? "begin_ns" : "end_ns", begin ? begin : end, allowed);
+	return false;
+}
+
 void api_zones(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	_cleanup_range_ struct api_range r = {0};
 	struct zones_request z = {0};
 	int sort;
 
-	if (!parse_request(q, a, &z, &sort) || !api_range_open(api, q, a, &r))
+	if (!parse_request(q, a, &z, &sort) || !api_range_open(api, q, a, &r) || !clip(q, a, &r))
 		return;
 	a->keeps = r.session.update.state != SESSION_LIVE;
 	if (r.aggregate && z.calls)

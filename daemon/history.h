@@ -82,6 +82,7 @@ enum zone_flags {
 	ZONE_UNBALANCED = 1 << 4,    /* its end had others open inside */
 	ZONE_UNCLOSED = 1 << 5,	     /* imported: its file had no end of it */
 	ZONE_OVERLAP = 1 << 6,	     /* imported: began inside another and outlasted it */
+	ZONE_ALIGNED = 1 << 7,	     /* on a GPU: its time is only aligned to its submission */
 };
 /* What a file says of a zone; the others follow from its events. */
 #define ZONE_IMPORTED                                                                     \

@@ -228,6 +228,42 @@ int64_t range_ns(const struct range *range, int64_t ticks)
 	return fprof_clock_ns(&range->rate, 0, (uint64_t)ticks);
 }
 
+/* The first tick of [t0, t1] that is not before ns. */
+static int64_t ticks_at(const struct range *range, int64_t ns, int64_t t0, int64_t t1)
+{
+	while (t0 < t1) {
+		int64_t middle = t0 + (t1 - t0) / 2;
+
+		if (range_ns(range, middle) < ns)
+			t0 = middle + 1;
+		else
+			t1 = middle;
+	}
+	return t0;
+}
+
+int range_clip(struct range *range, int64_t begin_ns, int64_t end_ns)
+{
+	size_t count = range->frames.frames.count;
+	struct frame_row *first = &range->frames.frames.at[0].row;
+	struct frame_row *last = &range->frames.frames.at[count - 1].row;
+
+	if (begin_ns < first->begin_ns || begin_ns >= first->end_ns || end_ns <= begin_ns ||
+	    end_ns <= last->begin_ns || end_ns > last->end_ns)
+		return -ERANGE;
+	last->t1 = ticks_at(range, end_ns, last->t0, last->t1);
+	first->t0 = ticks_at(range, begin_ns, first->t0, first->t1);
+	range->t0 = first->t0;
+	range->t1 = last->t1;
+	range->begin_ns = first->begin_ns = range_ns(range, first->t0);
+	range->end_ns = last->end_ns = range_ns(range, last->t1);
+	range->events_t0 = range->kept_from < count
+				   ? range->frames.frames.at[range->kept_from].row.t0
+				   : range->t1;
+	range->clipped = true;
+	return 0;
+}
+
 const struct marker_row *range_marker(const struct range *range, uint32_t marker)
 {
 	if (marker >= range->markers.count || !range->markers.at[marker].name)

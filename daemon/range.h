@@ -37,12 +37,16 @@ struct range {
 	bool evicted;	   /* events of some of these frames are gone */
 	size_t kept_from;  /* index of the first frame whose events are all here */
 	int64_t events_t0; /* its begin, t1 without one: a visit begins here */
+	bool clipped;	   /* to a part of its frames: GPU zones are, too */
 };
 /* 0; -ENOENT: no such session, stream or frame; -EIO. Frames that are not there any more are left
  * out of first..last. */
 int range_open(struct history *h, uint64_t session, const struct range_query *query,
 	       struct range *ret_range);
 void range_close(struct range *range);
+/* Narrows a range to [begin_ns, end_ns): the first must lie in its first frame, the last in its
+ * last one. Rows of these frames say so, and no visit sees what is outside. 0 or -ERANGE. */
+int range_clip(struct range *range, int64_t begin_ns, int64_t end_ns);
 /* The row of a marker, NULL: not known. */
 const struct marker_row *range_marker(const struct range *range, uint32_t marker);
 /* Its name; of one that is not known a text in buf. */
@@ -110,7 +114,8 @@ struct range_gpu_zone {
  * track in time order, all of its memories merged; begins and ends nest properly: where zones of
  * two memories cross, the inner one is truncated. What lies outside the range is not shown, what
  * reaches in is, clipped. GPU zones are those of the range's frames (of the main stream), whenever
- * they ran. A negative return ends the visit and is its result.
+ * they ran, and of a clipped range what of them lies in it. A negative return ends the visit and is
+ * its result.
  */
 struct range_visitor {
 	void *userdata;

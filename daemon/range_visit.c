@@ -557,12 +557,24 @@ static int visit_thread(struct visit *v)
 /* The ends of the spans around the one in progress. */
 typedef VEC(int64_t) ends_vec;
 
+/* False: nothing of it is in the range. */
+static bool clip_span(const struct range *range, struct gpu_span_row *span)
+{
+	if (span->begin_ns >= range->end_ns || span->end_ns <= range->begin_ns)
+		return false;
+	span->begin_ns = MAX(span->begin_ns, range->begin_ns);
+	span->end_ns = MIN(span->end_ns, range->end_ns);
+	return true;
+}
+
 static int show_span(struct visit *v, sqlite3_stmt *stmt, ends_vec *ends)
 {
 	struct range_gpu_zone zone = {0};
 	struct sql_row row = sql_row(stmt);
 
 	rows_span(&row, &zone.span);
+	if (v->range->clipped && !clip_span(v->range, &zone.span))
+		return 0;
 	while (ends->count > 0 && (ends->at[ends->count - 1] < zone.span.end_ns ||
 				   ends->at[ends->count - 1] <= zone.span.begin_ns))
 		ends->count--;

@@ -175,6 +175,7 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 					   .longest_ns = duration,
 					   .marker = zone->span.marker,
 					   .count = 1,
+					   .flags = zone->span.calibrated ? 0 : ZONE_ALIGNED,
 					   .depth = (uint16_t)depth_of(zone->depth)};
 	int r = add_item(d, &item);
 
@@ -184,7 +185,7 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 }
 
 /* Events of a track join as zones do. */
-static struct timeline_event *event_to_join(struct drawing *d, int64_t ns)
+static struct timeline_event *event_to_join(struct drawing *d, const struct timeline_event *e)
 {
 	const struct timeline_track *track = &d->t->tracks.at[d->t->tracks.count - 1];
 	struct timeline_event *last;
@@ -192,7 +193,22 @@ static struct timeline_event *event_to_join(struct drawing *d, int64_t ns)
 	if (d->t->events.count == track->first_event)
 		return NULL;
 	last = &d->t->events.at[d->t->events.count - 1];
-	return ns - last->ns < d->t->resolution_ns ? last : NULL;
+	return last->kind == e->kind && e->ns - last->ns < d->t->resolution_ns ? last : NULL;
+}
+
+/* Marks of the main stream are the frames themselves. */
+static enum timeline_event_kind kind_of(const struct range_event *e)
+{
+	switch (e->kind) {
+	case RANGE_INSTANT:
+		return TIMELINE_INSTANT;
+	case RANGE_MESSAGE:
+		return TIMELINE_MESSAGE;
+	case RANGE_MARK:
+		return e->marker != 0 ? TIMELINE_MARK : TIMELINE_NOTHING;
+	default:
+		return TIMELINE_NOTHING;
+	}
 }
 
 static int on_event(void *userdata, const struct range_event *e)
@@ -202,12 +218,12 @@ static int on_event(void *userdata, const struct range_event *e)
 				       .marker = e->marker,
 				       .colour = e->colour,
 				       .count = 1,
-				       .message = e->kind == RANGE_MESSAGE};
+				       .kind = kind_of(e)};
 	struct timeline_event *before;
 
-	if (e->kind != RANGE_INSTANT && e->kind != RANGE_MESSAGE)
+	if (event.kind == TIMELINE_NOTHING)
 		return 0;
-	before = event_to_join(d, event.ns);
+	before = event_to_join(d, &event);
 	if (before) {
 		before->count++;
 		return 0;

@@ -24,12 +24,14 @@ struct timeline_item {
 	uint16_t depth, flags; /* flags: enum zone_flags of any of them */
 };
 
-/* An instant or a message, or, with a count above 1, several of them. */
+enum timeline_event_kind { TIMELINE_NOTHING, TIMELINE_INSTANT, TIMELINE_MESSAGE, TIMELINE_MARK };
+
+/* An instant, a message or a mark of a named stream, or, with a count above 1, several of them. */
 struct timeline_event {
 	int64_t ns;
-	uint32_t marker, colour, count;
-	bool message;
-	char *text; /* of the first; NULL: none */
+	enum timeline_event_kind kind;
+	uint32_t marker, colour, count; /* marker: of a mark its stream's id */
+	char *text;			/* of the first; NULL: none */
 };
 
 struct timeline_track {

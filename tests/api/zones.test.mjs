@@ -169,6 +169,43 @@ test('a binary timeline is the JSON one', async () => {
 	}
 });
 
+test('a part of a range is what its frames hold of it', async () => {
+	const [a, b] = [first + 10, first + 12];
+	const details = [];
+	for (let frame = a; frame <= b; frame++)
+		details.push(await world.api(`${at}/frames/${frame}?max_zones=200000`));
+	const begin = details[0].begin_ns + Math.floor(details[0].wall_ns / 3);
+	const end = details[2].begin_ns + Math.floor(details[2].wall_ns / 2);
+	const table = await good(ZONES, `view=flat&frames=all&from=${a}&to=${b}&begin_ns=${begin}&end_ns=${end}&limit=100000`);
+	const { begin_ns: from, end_ns: to } = table.range;
+	assert.ok(from - begin >= 0 && from - begin < 10 && to - end >= 0 && to - end < 10, `${from} ${to}`);
+	assert.equal(table.range.wall_ns, to - from);
+	const within = (start, length) => Math.max(0, Math.min(to, start + length) - Math.max(from, start));
+	const threads = details.flatMap((detail) => detail.threads.map((thread) => [thread, thread.zones]));
+	const totals = new Map();
+	for (const [thread, zones] of threads) {
+		if (thread.kind === 'gpu_queue')
+			continue;
+		for (const zone of zones)
+			totals.set(zone.name, (totals.get(zone.name) ?? 0) + within(zone.start_ns, zone.duration_ns));
+	}
+	const rows = table.zones.filter((row) => !row.gpu);
+	assert.ok(rows.length >= 5);
+	for (const row of rows)
+		assert.equal(row.total_ns, totals.get(row.name), row.name);
+	const spans = details.flatMap((detail) => detail.gpu_spans);
+	for (const row of table.zones.filter((one) => one.gpu))
+		assert.equal(row.total_ns, sum(spans.filter((one) => one.name === row.name), (one) => within(one.start_ns, one.duration_ns)), row.name);
+	const whole = await good(ZONES, `view=flat&frames=all&from=${a}&to=${b}&begin_ns=${details[0].begin_ns}&limit=100000`);
+	assert.deepEqual(whole.zones.filter((row) => !row.gpu).map((row) => row.total_ns),
+		(await good(ZONES, `view=flat&frames=all&from=${a}&to=${b}&limit=100000`)).zones.filter((row) => !row.gpu).map((row) => row.total_ns));
+	for (const [query, parameter] of [[`begin_ns=${details[1].begin_ns}`, 'begin_ns'], [`end_ns=${begin}`, 'end_ns'], [`begin_ns=${begin}&end_ns=${begin}`, 'begin_ns']]) {
+		const answer = await world.get(`/api/v1${at}/zones?from=${a}&to=${b}&${query}`);
+		assert.equal(answer.status, 400, query);
+		assert.equal(JSON.parse(answer.text).parameter, parameter);
+	}
+});
+
 test('calls are single zones, and as many as the table says', async () => {
 	const flat = await good(ZONES, `view=flat&from=${first + 1}&to=${last}&name=job*`);
 	assert.ok(flat.zones.length >= 2 && flat.zones.every((row) => row.name.startsWith('job')));
