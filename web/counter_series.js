@@ -36,6 +36,28 @@ export function rateOf(values) {
 	return made;
 }
 
+/**
+ * Samples at the frames that were going on when they were taken; those in none are left out.
+ * @param {[number, number][]} samples ns and value, by time @param {import('./frames.js').FrameRing} ring @param {number} first @param {number} last
+ * @returns {Map<number, number>}
+ */
+export function samplesByFrame(samples, ring, first, last) {
+	/** @type {Map<number, number>} */
+	const made = new Map();
+	let next = 0;
+	for (let frame = first; frame <= last; frame++) {
+		const at = ring.slot(frame);
+		if (at < 0)
+			continue;
+		const end = ring.begin[at] + ring.wall[at];
+		for (; next < samples.length && samples[next][0] < end; next++) {
+			if (samples[next][0] >= ring.begin[at])
+				made.set(frame, samples[next][1]);
+		}
+	}
+	return made;
+}
+
 /** The fixed scale of percentages; null: the counter's own. @param {{unit: string}} counter @returns {{min: number, max: number}|null} */
 export const scaleOf = ({ unit }) => (unit === 'percent' ? { min: 0, max: 100 } : null);
 

@@ -31,6 +31,7 @@ export const KEYS = [
 	{ id: 'slowest', shown: ['X'], codes: ['KeyX'], text: 'Select the slowest frame of the range, or else of the strip', group: 'Frames' },
 	{ id: 'slowestKept', shown: ['Shift', 'X'], codes: ['Shift+KeyX'], text: 'Select the slowest frame that is kept at all', group: 'Frames' },
 	{ id: 'hold', shown: ['Space'], codes: ['Space'], text: 'Hold this page\'s strip, or follow the newest again; recording goes on', group: 'Frames' },
+	{ id: 'budget', shown: ['B'], codes: ['KeyB'], text: 'Your own budget of a frame, in ms: a line on the strip, and what counts as slow', group: 'Frames' },
 	{ id: 'clear', shown: ['Esc'], keys: ['Escape'], text: 'Clear the selected range, then the frame', group: 'Frames' },
 	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'Select a frame; with Shift, or by dragging, a range', group: 'Frames' },
 	{ id: 'zoomIn', shown: ['W'], codes: ['KeyW'], text: 'Zoom in', group: 'Timeline' },

@@ -12,6 +12,7 @@ import { FlamePanel } from './flame.js';
 import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
+import { budgetOf } from './marks.js';
 import { Model } from './model.js';
 import { Overlay } from './overlay.js';
 import { Panels } from './panels.js';
@@ -20,6 +21,7 @@ import { Schedule } from './schedule.js';
 import { SpikesPanel } from './spikes.js';
 import { SqlPanel } from './sql.js';
 import { Strip } from './strip.js';
+import { StripMarks } from './strip_marks.js';
 import { TablesPanel } from './tables.js';
 import { Timeline } from './timeline.js';
 import { TopBar } from './topbar.js';
@@ -42,7 +44,8 @@ function invalidate(...parts) {
 const model = new Model(invalidate);
 const overlay = new Overlay(model, () => invalidate('strip'));
 const stripVerdicts = new StripVerdicts(model, () => invalidate('strip'));
-const strip = new Strip(stripCanvas, model, overlay, stripVerdicts, () => invalidate('strip'));
+const stripMarks = new StripMarks(model, () => invalidate('strip'));
+const strip = new Strip(stripCanvas, model, overlay, stripVerdicts, stripMarks, () => invalidate('strip'));
 const schedule = new Schedule(model, () => invalidate('zoom'));
 const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
 	byId('timeline-spacer', HTMLElement), model, schedule, () => invalidate('zoom'));
@@ -72,12 +75,14 @@ const VIEWS = [
 	[['sessions', 'connection'], drawWelcome],
 	[['frames', 'session', 'settings', 'strip'], () => overlay.follow()],
 	[['frames', 'session', 'held', 'strip'], () => stripVerdicts.follow()],
+	[['frames', 'session', 'spikes', 'strip'], () => stripMarks.follow()],
 	[['frames', 'strip', 'selection', 'held', 'palette', 'session', 'settings'], () => strip.draw()],
 	[['numbers', 'held'], () => strip.showTip()],
 	[['frames', 'held', 'session'], () => framesTable.draw()],
 	[['numbers', 'selection', 'session', 'held', 'verdict'], () => verdict.draw()],
 	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],
 	[['detail', 'selection', 'session', 'connection', 'held', 'numbers'], drawNotes],
+	[['settings', 'session', 'selection'], drawFields],
 ];
 
 function drawDirty() {
@@ -118,7 +123,7 @@ function drawNotes() {
 	const shownFirst = Math.max(first, model.shown.first);
 	const shownLast = Math.min(last, model.shown.last);
 	setText(byId('frames-note', HTMLElement), model.shown.last
-		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ is cut at the top. Colours say what held the frame. A column of several frames shows the slowest.`
+		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ goes on above it. A column of several frames shows the slowest.`
 		: model.missing ? `Session ${model.view.session} is not here. Choose another above.` : 'No frame yet.');
 	const live = session?.state === 'live';
 	const hold = byId('hold', HTMLButtonElement);
@@ -126,6 +131,7 @@ function drawNotes() {
 	hold.setAttribute('aria-pressed', String(Boolean(held)));
 	setText(byId('timeline-note', HTMLElement), timelineNote(detail));
 	setText(byId('timeline-hint', HTMLElement), timelineHint());
+	byId('legend-lane', HTMLElement).hidden = !stripMarks.lane;
 	describeSlider();
 }
 
@@ -178,6 +184,7 @@ const ACTIONS = {
 	extendRight: () => model.growRange(1),
 	slowest: () => model.selectSlowestShown(true),
 	slowestKept: () => model.selectSlowestKept(),
+	budget: () => budget.select(),
 	hold: () => (model.held ? model.follow() : model.hold()),
 	clear: () => model.clear(),
 	zoomIn: () => timeline.zoom(1 / 1.5),
@@ -204,15 +211,30 @@ for (const [id, action] of [['older', 'older'], ['newer', 'newer'], ['hold', 'ho
 	byId(id, HTMLButtonElement).addEventListener('click', () => ACTIONS[action]());
 
 const scale = byId('scale', HTMLSelectElement);
-scale.addEventListener('change', () => {
-	strip.setScale(Number(scale.value));
-	invalidate('strip');
+scale.addEventListener('change', () => model.set('strip.height', scale.value === '0' ? null : scale.value));
+
+const budget = byId('budget', HTMLInputElement);
+budget.addEventListener('change', () => model.set('strip.budget', budgetOf(budget.value) === null ? null : budget.value));
+budget.addEventListener('keydown', ({ key }) => {
+	if (key === 'Enter' || key === 'Escape')
+		stripCanvas.focus();
 });
+
+/** What the fields of the strip are set to: the address holds it. */
+function drawFields() {
+	const height = model.setting('strip.height', '0');
+	scale.value = [...scale.options].some(({ value }) => value === height) ? height : '0';
+	if (document.activeElement !== budget)
+		budget.value = budgetOf(model.setting('strip.budget', '')) === null ? '' : model.setting('strip.budget', '');
+}
 
 byId('legend', HTMLElement).append(
 	...HOLDERS.map(({ key, label }) => element('li', {}, element('span', { class: `swatch ${key}` }), label)),
 	element('li', {}, element('span', { class: 'swatch gpu-line' }), 'gpu time'),
-	element('li', {}, element('span', { class: 'swatch gap' }), 'missing or lost'));
+	element('li', {}, element('span', { class: 'swatch gap' }), 'missing or lost'),
+	element('li', {}, element('span', { class: 'swatch spike' }), 'spike'),
+	element('li', {}, element('span', { class: 'swatch head-line' }), 'recording'),
+	element('li', { id: 'legend-lane', hidden: '' }, element('span', { class: 'swatch memory' }), 'allocations', element('span', { class: 'swatch collection' }), 'collection'));
 fillHelp(byId('help-body', HTMLElement));
 fillWelcome(byId('welcome-body', HTMLElement));
 watchPalette(() => invalidate('palette'));

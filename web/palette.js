@@ -16,7 +16,7 @@ export const HOLDERS = /** @type {const} */ ([
 	{ key: 'unknown', label: 'unknown', colour: '--hold-unknown', parts: ['other', 'unknown'] },
 ]);
 
-const NAMES = ['text', 'muted', 'line', 'page', 'panel', 'bad', 'select', 'hold-cpu', 'hold-gpu', 'hold-present',
+const NAMES = ['text', 'muted', 'line', 'page', 'panel', 'bad', 'good', 'select', 'hold-cpu', 'hold-gpu', 'hold-present',
 	'hold-cap', 'hold-scheduler', 'hold-lock', 'hold-io', 'hold-memory', 'hold-unknown', 'gpu-line', 'zone-text', 'sliver'];
 
 /** @typedef {{[name: string]: string} & {forced: string, zoneLight: string}} Palette */

@@ -3,37 +3,36 @@
 // selections; it owns its scale and nothing else.
 
 import { columnOf, columnsOf, scaleFor, stackOf, summary } from './columns.js';
-import { counterText } from './counter_series.js';
 import { fitCanvas, startDrawing } from './dom.js';
-import { duration, milliseconds } from './format.js';
+import { count, duration, milliseconds } from './format.js';
 import { FLAGS_LOSSY, flagBit } from './frames.js';
+import { budgetOf, headText, keptFrom } from './marks.js';
 import { HOLDERS, hatch, palette } from './palette.js';
+import { drawAxis, drawBudgets, drawCounter, drawCut, drawEvicted, drawFlags, drawHead, drawLane, FONT, heightOf, label } from './strip_lines.js';
 import { hideTip, showTip } from './tip.js';
 
 /** @typedef {import('./model.js').Model} Model */
 /** @typedef {import('./frames.js').FrameRing} FrameRing */
-/** @typedef {{context: CanvasRenderingContext2D, width: number, base: number, top: number, step: number}} Plot */
+/** @typedef {import('./strip_lines.js').Plot} Plot */
 
-const BUDGETS_MS = [1000 / 60, 1000 / 30];
-const TOP = 16; // room for the mark of a cut column
-const LABEL = 14; // the height of a label
+const TOP = 26; // room for flags, and below them for the mark of a cut column
 const BOTTOM = 16; // room for frame numbers
+const LANE = 9; // and for allocations and collections, where they are counted
 const FLAG_EVICTED = flagBit('events_evicted');
 
 export class Strip {
 	/**
 	 * @param {HTMLCanvasElement} canvas @param {Model} model @param {import('./overlay.js').Overlay} overlay
-	 * @param {import('./verdict.js').StripVerdicts} verdicts
+	 * @param {import('./verdict.js').StripVerdicts} verdicts @param {import('./strip_marks.js').StripMarks} marks
 	 * @param {() => void} invalidate
 	 */
-	constructor(canvas, model, overlay, verdicts, invalidate) {
+	constructor(canvas, model, overlay, verdicts, marks, invalidate) {
 		this.canvas = canvas;
 		this.model = model;
 		this.overlay = overlay;
 		this.verdicts = verdicts;
+		this.marks = marks;
 		this.scale = 0;
-		/** The scale asked for; 0: by itself. */
-		this.fixed = 0;
 		/** Where a drag began: a frame; 0: none. */
 		this.dragFrom = 0;
 		/** @type {PointerEvent|null} where the pointer is, while it is over the strip */
@@ -43,12 +42,6 @@ export class Strip {
 		this.last = 1;
 		fitCanvas(canvas, /** @type {Element} */ (canvas.parentElement), invalidate);
 		this.listen();
-	}
-
-	/** The scale that the user asked for in ms; 0: by itself. @param {number} ms */
-	setScale(ms) {
-		this.fixed = ms * 1e6;
-		this.scale = 0;
 	}
 
 	listen() {
@@ -123,9 +116,11 @@ export class Strip {
 			`cpu ${duration(row.cpu_ns)}, gpu ${duration(row.gpu_ns)}`,
 			...this.heldText(frame),
 			`waits: ${waits.map(([name, ns]) => `${name} ${duration(/** @type {number|null} */ (ns))}`).join(', ')}`,
-			...(this.overlay.values.has(frame) ? [`${this.overlay.name}: ${counterText(this.overlay.values.get(frame), this.overlay.unit)}`] : []),
+			...this.marks.tell(frame),
+			...(this.overlay.values.has(frame) ? [`${this.overlay.name}: ${this.overlay.text(this.overlay.values.get(frame))}`] : []),
 			...(row.lost_events ? [`lost events: ${row.lost_events}`] : []),
 			...(row.flags.length ? [row.flags.join(', ').replaceAll('_', ' ')] : []),
+			...(frame < this.kept && !row.flags.includes('events_evicted') ? ['events evicted'] : []),
 		];
 	}
 
@@ -138,6 +133,12 @@ export class Strip {
 		return [`held by ${held.slice(0, 3).map(({ label, ns }) => `${label} ${duration(ns)}`).join(', ')}`];
 	}
 
+	/** The first frame whose events are there; what is known of it comes every two seconds, and of the main stream. */
+	get kept() {
+		const { session, stream } = this.model;
+		return stream === null ? keptFrom(session) : 0;
+	}
+
 	draw() {
 		const { context, width, height } = startDrawing(this.canvas);
 		const ring = this.model.shown;
@@ -146,20 +147,57 @@ export class Strip {
 		this.last = last;
 		this.columns = columnsOf(ring, first, last, width);
 		const { p95 } = summary(ring, first, last);
-		this.scale = this.fixed || scaleFor(p95 || 16e6, this.scale);
-		const plot = { context, width, base: height - BOTTOM, top: TOP, step: width / this.columns.columns };
+		const fixed = budgetOf(this.model.setting('strip.height', ''));
+		this.scale = fixed ? fixed * 1e6 : scaleFor(p95 || 16e6, this.scale);
+		const lane = this.marks.lane ? LANE : 0;
+		const plot = { context, width, base: height - BOTTOM - lane, top: TOP, step: width / this.columns.columns, lane, scale: this.scale };
 		this.drawRange(plot);
 		this.drawColumns(plot, ring);
 		this.drawGpuLine(plot, ring);
-		this.drawOverlay(plot);
-		this.drawBudgets(plot);
-		this.drawNumbers(plot, height);
+		this.drawCounter(plot);
+		drawBudgets(plot, budgetOf(this.model.setting('strip.budget', '')));
+		this.drawMarks(plot);
+		this.drawEnds(plot, height);
 		this.drawSelection(plot);
 	}
 
-	/** @param {Plot} plot @param {number} ns */
-	heightOf(plot, ns) {
-		return Math.min(1, ns / this.scale) * (plot.base - plot.top);
+	/** @param {Iterable<number>} frames @returns {number[]} their columns */
+	columnsWith(frames) {
+		return [...frames].map((frame) => this.columnOf(frame)).filter((column) => column !== null);
+	}
+
+	/** @param {Plot} plot */
+	drawMarks(plot) {
+		const { spikes, allocations, collections } = this.marks;
+		drawFlags(plot, this.columnsWith(spikes.keys()));
+		if (plot.lane)
+			drawLane(plot, this.inColumns(allocations), this.columnsWith(collections));
+	}
+
+	/** The largest value of each column's frames. @param {Map<number, number>} values by frame @returns {(number|null)[]} */
+	inColumns(values) {
+		/** @type {(number|null)[]} */
+		const made = new Array(this.columns.columns).fill(null);
+		for (let frame = this.first; frame <= this.last; frame++) {
+			const value = values.get(frame);
+			const column = this.columnOf(frame);
+			if (value !== undefined && column !== null)
+				made[column] = Math.max(made[column] ?? -Infinity, value);
+		}
+		return made;
+	}
+
+	/** Where the events begin, and where the recording ends. @param {Plot} plot @param {number} height */
+	drawEnds(plot, height) {
+		const { shown, ring, session } = this.model;
+		const { kept, first, last } = this;
+		if (shown.first && kept > Math.max(first, shown.first))
+			drawEvicted(plot, kept > last ? plot.width : (this.columnOf(kept) ?? 0) * plot.step);
+		const newer = ring.last - last;
+		if (ring.last && newer <= 0)
+			drawHead(plot, ((this.columnOf(ring.last) ?? 0) + 1) * plot.step);
+		drawAxis(plot, height, { first, last, from: shown.first, to: shown.last,
+			head: ring.last ? (newer > 0 ? `${count(newer)} newer ▶` : headText(session)) : '' });
 	}
 
 	/** @param {Plot} plot @param {FrameRing} ring */
@@ -181,12 +219,12 @@ export class Strip {
 	drawColumn(plot, ring, at, frame, x, width) {
 		const { context } = plot;
 		const colours = palette();
-		context.globalAlpha = ring.flags[at] & FLAG_EVICTED ? 0.45 : 1;
+		context.globalAlpha = ring.flags[at] & FLAG_EVICTED || frame < this.kept ? 0.45 : 1;
 		let below = 0;
 		stackOf(ring, at, this.verdicts.stacks.get(frame)).forEach((ns, index) => {
-			const low = this.heightOf(plot, below);
+			const low = heightOf(plot, below);
 			below += ns;
-			const high = this.heightOf(plot, below);
+			const high = heightOf(plot, below);
 			if (high <= low)
 				return;
 			context.fillStyle = colours[HOLDERS[index].colour.slice(2)];
@@ -194,22 +232,11 @@ export class Strip {
 		});
 		context.globalAlpha = 1;
 		if (ring.wall[at] > this.scale)
-			this.drawCut(plot, x + width / 2);
+			drawCut(plot, x + width / 2);
 		if (ring.flags[at] & FLAGS_LOSSY) {
 			context.fillStyle = colours.bad;
 			context.fillRect(x, plot.base, Math.max(2, width), 3);
 		}
-	}
-
-	/** The mark of a column that goes on beyond the top. @param {Plot} plot @param {number} x */
-	drawCut(plot, x) {
-		const { context } = plot;
-		context.fillStyle = palette().bad;
-		context.beginPath();
-		context.moveTo(x, plot.top - 9);
-		context.lineTo(x + 4.5, plot.top - 1);
-		context.lineTo(x - 4.5, plot.top - 1);
-		context.fill();
 	}
 
 	/** @param {Plot} plot @param {FrameRing} ring */
@@ -228,7 +255,7 @@ export class Strip {
 				continue;
 			}
 			const x = (column + 0.5) * plot.step;
-			const y = plot.base - this.heightOf(plot, gpu);
+			const y = plot.base - heightOf(plot, gpu);
 			if (open)
 				context.lineTo(x, y);
 			else
@@ -238,97 +265,10 @@ export class Strip {
 		context.stroke();
 	}
 
-	/** The counter that was laid over the frames, on a scale of its own. @param {Plot} plot */
-	drawOverlay(plot) {
-		const { context } = plot;
-		const { values, name, unit } = this.overlay;
-		const { columns, worst } = this.columns;
-		const shown = Array.from({ length: columns }, (_, at) => values.get(worst[at]) ?? null);
-		const top = Math.max(...shown.map((value) => value ?? -Infinity));
-		if (!name || !Number.isFinite(top))
-			return;
-		context.strokeStyle = palette().select;
-		context.lineWidth = 1.5;
-		context.setLineDash([5, 3]);
-		context.beginPath();
-		shown.forEach((value, at) => {
-			const x = (at + 0.5) * plot.step;
-			const y = plot.base - (top > 0 ? Math.max(0, (value ?? 0) / top) : 0) * (plot.base - plot.top);
-			if (value !== null && at && shown[at - 1] !== null)
-				context.lineTo(x, y);
-			else
-				context.moveTo(x, y);
-		});
-		context.stroke();
-		context.setLineDash([]);
-		context.font = '11px system-ui, sans-serif';
-		context.textBaseline = 'middle';
-		const text = `${name}, at most ${counterText(top, unit)}`;
-		this.label(context, text, plot.width - context.measureText(text).width - 4, plot.top - 8);
-	}
-
-	/** @param {Plot} plot */
-	drawBudgets(plot) {
-		const { context } = plot;
-		const colours = palette();
-		context.font = '11px system-ui, sans-serif';
-		context.textBaseline = 'middle';
-		let free = plot.base - LABEL / 2; // the lowest place for the next label
-		BUDGETS_MS.forEach((ms, index) => {
-			if (ms * 1e6 > this.scale) {
-				this.label(context, `${ms.toFixed(1)} ms ↑`, 4 + index * 62, plot.top - 8);
-				return;
-			}
-			const y = plot.base - this.heightOf(plot, ms * 1e6);
-			context.strokeStyle = colours.text;
-			context.lineWidth = 1;
-			context.setLineDash(index ? [2, 4] : [6, 4]);
-			context.beginPath();
-			context.moveTo(0, Math.round(y) + 0.5);
-			context.lineTo(plot.width, Math.round(y) + 0.5);
-			context.stroke();
-			context.setLineDash([]);
-			if (y > free)
-				return;
-			this.label(context, `${ms.toFixed(1)} ms`, 4, y);
-			free = y - LABEL;
-		});
-	}
-
-	/** Text on a plate of the page's colour. @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y */
-	label(context, text, x, y) {
-		const colours = palette();
-		const wide = context.measureText(text).width;
-		context.fillStyle = colours.page;
-		context.globalAlpha = 0.85;
-		context.fillRect(x - 3, y - LABEL / 2, wide + 6, LABEL);
-		context.globalAlpha = 1;
-		context.fillStyle = colours.text;
-		context.fillText(text, x, y);
-	}
-
-	/** @param {Plot} plot @param {number} height */
-	drawNumbers(plot, height) {
-		const { context } = plot;
-		const colours = palette();
-		context.strokeStyle = colours.line;
-		context.lineWidth = 1;
-		context.beginPath();
-		context.moveTo(0, plot.base + 0.5);
-		context.lineTo(plot.width, plot.base + 0.5);
-		context.stroke();
-		context.fillStyle = colours.muted;
-		context.textBaseline = 'alphabetic';
-		const frames = this.last - this.first + 1;
-		const every = plot.width / 6 >= 70 ? 100 : 200;
-		for (let n = Math.ceil(this.first / every) * every; n <= this.last; n += every) {
-			if (n > this.model.shown.last || n < this.model.shown.first)
-				continue;
-			const x = ((n - this.first + 0.5) / frames) * plot.width;
-			context.textAlign = x < 24 ? 'left' : x > plot.width - 24 ? 'right' : 'center';
-			context.fillText(String(n), x, height - 3);
-		}
-		context.textAlign = 'left';
+	/** The counter that was laid over the frames. @param {Plot} plot */
+	drawCounter(plot) {
+		if (this.overlay.name)
+			drawCounter(plot, this.overlay, this.inColumns(this.overlay.values));
 	}
 
 	/** @param {number} frame @returns {number|null} its column; null: out of the window */
@@ -361,12 +301,11 @@ export class Strip {
 			return;
 		const { context } = plot;
 		const column = this.columnOf(frame);
-		context.font = '11px system-ui, sans-serif';
-		context.textBaseline = 'middle';
 		if (column === null) {
 			const left = frame < this.first;
+			context.font = FONT;
 			const text = left ? `◀ frame ${frame}` : `frame ${frame} ▶`;
-			this.label(context, text, left ? 4 : plot.width - 4 - context.measureText(text).width, plot.base - 10);
+			label(plot, text, left ? 4 : plot.width - 4 - context.measureText(text).width, plot.base - 10);
 			return;
 		}
 		const x = column * plot.step;

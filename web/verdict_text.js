@@ -14,5 +14,8 @@ export function heldBy(parts) {
 	return stack;
 }
 
-/** @param {{frame: number, parts: {part: string, ns: number}[]}[]} frames of a verdict @returns {Map<number, number[]>} */
-export const stacksOf = (frames) => new Map(frames.map(({ frame, parts }) => [frame, heldBy(parts)]));
+/**
+ * Frames whose events are gone have nothing to be judged by: what is left of them is in their rows.
+ * @param {{frame: number, events: string, parts: {part: string, ns: number}[]}[]} frames of a verdict @returns {Map<number, number[]>}
+ */
+export const stacksOf = (frames) => new Map(frames.filter(({ events }) => events !== 'gone').map(({ frame, parts }) => [frame, heldBy(parts)]));
