@@ -156,6 +156,7 @@ static void json_marker(struct json *j, const struct range *range, uint32_t mark
 
 	json_member_string(j, "name", range_name(range, marker, unknown, sizeof(unknown)));
 	json_member_string(j, "category", row ? row->category : NULL);
+	json_member_string(j, "wait", row ? api_wait_name(row->kind) : NULL);
 	json_member_string(j, "file", row ? row->file : NULL);
 	json_key(j, "line");
 	if (row && row->line)

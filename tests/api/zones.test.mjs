@@ -15,7 +15,7 @@ let session, at, first, last;
 
 before(async () => {
 	await world.startDaemon();
-	session = await world.played(['--frames', '150', '--fps', '0', '--zones', '200', '--hitch-every', '40', '--hitch-ms', '5']);
+	session = await world.played(['--frames', '150', '--fps', '500', '--zones', '200', '--hitch-every', '40', '--hitch-ms', '5']);
 	at = `/sessions/${session.id}`;
 	first = session.rows.first;
 	last = session.rows.last;
@@ -77,6 +77,7 @@ test('a table by name is what its frames add up to', async () => {
 	const rows = table.zones.filter((row) => !row.gpu);
 	assert.equal(table.range.frames, last - first);
 	assert.ok(rows.length >= 8);
+	assert.ok(rows.some((row) => row.wait !== null));
 	assert.deepEqual(rows.map((row) => row.name).sort(), [...groups.keys()].sort());
 	for (const row of rows) {
 		const calls = groups.get(row.name);
@@ -84,6 +85,7 @@ test('a table by name is what its frames add up to', async () => {
 		assert.equal(row.total_ns, sum(calls.filter((call) => !call.nested), (call) => call.duration_ns), row.name);
 		assert.equal(row.self_ns, sum(calls, (call) => call.self), row.name);
 		assert.equal(row.calls, begun.length, row.name);
+		assert.equal(row.wait, calls[0].wait, row.name);
 		assert.equal(row.frames, new Set(calls.map((call) => call.frame)).size, row.name);
 		if (calls.some((call) => call.flags.length > 0))
 			continue; /* its calls are in parts there */
