@@ -3,7 +3,7 @@
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
 # there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, query, memory, scene, exchange,
-# vprof. RUNS=11: how often where runs are compared.
+# vprof, switch. RUNS=11: how often where runs are compared.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -13,7 +13,6 @@ tmp=$(mktemp -d /dev/shm/fprof-bench.XXXXXX)
 daemon=
 trap 'stop_daemon; rm -rf "$tmp"' EXIT
 export FPROF_SOCKET=$tmp/run/fprofd.sock
-ticks=$(getconf CLK_TCK)
 mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }')
 game_cpu=${cpus[0]}
 daemon_cpu=${cpus[1]:-${cpus[0]}}
@@ -62,9 +61,10 @@ ended() { # pid
 	printf '%s\n' "$session"
 }
 
-# CPU time of a process so far, in seconds.
+# CPU time of a process so far, in seconds, of all its threads: by the clock that clock_getcpuclockid(3) is. /proc counts
+# in ticks.
 cpu_of() { # pid
-	awk -v t="$ticks" '{ sub(/.*\) /, ""); print ($12 + $13) / t }' "/proc/$1/stat"
+	python3 -c 'import sys, time; print(time.clock_gettime(~int(sys.argv[1]) << 3 | 2))' "$1"
 }
 
 peak_of() { # pid: MiB
@@ -183,20 +183,58 @@ bench_idle() {
 	stop_daemon
 }
 
+# Three modes in turn. The kernel's program goes with its daemon, so each has one of its own.
 bench_p99() {
 	section p99 "the example game's p99 frame time, $RUNS runs each, one after the other in turn" || return 0
 	local i mode
-	start_daemon
+	echo 'scheduler = no' >"$tmp/conf"
 	for ((i = 0; i < RUNS; i++)); do
-		for mode in recorded not; do
-			[ $mode = recorded ] || FPROF_SOCKET=$tmp/none
+		for mode in not untraced traced; do
+			case $mode in
+			not) FPROF_SOCKET=$tmp/none ;;
+			untraced) start_daemon --config "$tmp/conf" ;;
+			traced) start_daemon ;;
+			esac
 			(as_game "$B/game" --fps 240 --frames 480 --zones 2000) | sed 's/.*p99_ms=\([0-9.]*\).*/\1/' >>"$tmp/p99.$mode"
+			stop_daemon
 			FPROF_SOCKET=$tmp/run/fprofd.sock
 		done
 	done
-	echo "not recorded, ms: $(spread %.3f <"$tmp/p99.not")"
-	echo "recorded, ms:     $(spread %.3f <"$tmp/p99.recorded")"
+	echo "not recorded, ms:                            $(spread %.3f <"$tmp/p99.not")"
+	echo "recorded, without what the scheduler did, ms: $(spread %.3f <"$tmp/p99.untraced")"
+	echo "recorded, with it, ms:                        $(spread %.3f <"$tmp/p99.traced")"
+	echo "with it to without it, pair by pair:          $(paste "$tmp/p99.traced" "$tmp/p99.untraced" | awk '{ print $1 / $2 }' | spread %.3f)"
+}
+
+# Of all threads of a process, to the nanosecond, in ms.
+busy_of() { # pid
+	cat "/proc/$1"/task/*/schedstat | awk '{ n += $1 } END { print n / 1e6 }'
+}
+
+# What fprofd needs beside a game that switches 20,000 times a second.
+beside_switches() { # daemon's options...
+	local game before i
+	start_daemon "$@"
+	as_game "$B/tests/bench/bench_switch" --pace 20000 $((RUNS + 3)) >"$tmp/pace" &
+	game=$!
+	sleep 2 # the helper is there by then
+	for ((i = 0; i < RUNS; i++)); do
+		before=$(busy_of "$daemon")
+		sleep 1
+		awk -v a="$before" -v b="$(busy_of "$daemon")" 'BEGIN { print (b - a) / 10 }'
+	done >"$tmp/cpu"
+	wait "$game"
+	echo "$(cat "$tmp/pace") switches/s, percent of a core: $(spread %.2f <"$tmp/cpu")"
+	api /status | jq -r '"    events of the kernel \(.scheduler.events), lost \(.scheduler.lost)"'
 	stop_daemon
+}
+
+bench_switch() {
+	section switch "the scheduler source: a pair of threads that hand a byte to and fro, $RUNS runs (bench_switch)" || return 0
+	"$B/tests/bench/bench_switch" "$RUNS"
+	echo 'scheduler = no' >"$tmp/conf"
+	echo "fprofd without the source, $(beside_switches --config "$tmp/conf")"
+	echo "fprofd with it, bar 3, $(beside_switches)"
 }
 
 # Median of 51 answers over one connection, after 3 to warm up.
@@ -367,6 +405,7 @@ bench_drain
 bench_cpu
 bench_idle
 bench_p99
+bench_switch
 bench_latency
 bench_query
 bench_memory
