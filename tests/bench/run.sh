@@ -206,10 +206,6 @@ bench_p99() {
 	echo "with it to without it, pair by pair:          $(paste "$tmp/p99.traced" "$tmp/p99.untraced" | awk '{ print $1 / $2 }' | spread %.3f)"
 }
 
-# Of all threads of a process, to the nanosecond, in ms.
-busy_of() { # pid
-	cat "/proc/$1"/task/*/schedstat | awk '{ n += $1 } END { print n / 1e6 }'
-}
 
 # What fprofd needs beside a game that switches 20,000 times a second.
 beside_switches() { # daemon's options...
@@ -219,9 +215,9 @@ beside_switches() { # daemon's options...
 	game=$!
 	sleep 2 # the helper is there by then
 	for ((i = 0; i < RUNS; i++)); do
-		before=$(busy_of "$daemon")
+		before=$(cpu_of "$daemon")
 		sleep 1
-		awk -v a="$before" -v b="$(busy_of "$daemon")" 'BEGIN { print (b - a) / 10 }'
+		awk -v a="$before" -v b="$(cpu_of "$daemon")" 'BEGIN { print (b - a) * 100 }'
 	done >"$tmp/cpu"
 	wait "$game"
 	echo "$(cat "$tmp/pace") switches/s, percent of a core: $(spread %.2f <"$tmp/cpu")"
