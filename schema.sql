@@ -294,6 +294,38 @@ CREATE TABLE sched_chunks (
 CREATE INDEX sched_chunks_by_time ON sched_chunks (session, t1);
 CREATE INDEX sched_chunks_by_thread ON sched_chunks (session, tid, t1);
 
+-- Stacks of a session's threads, sampled over a stretch of time, compressed; daemon/stack_log.h says how.
+CREATE TABLE stack_chunks (
+	id      INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL,
+	t0      INTEGER NOT NULL, -- ticks of its first and last sample
+	t1      INTEGER NOT NULL,
+	samples INTEGER NOT NULL,
+	data    BLOB NOT NULL
+) STRICT;
+CREATE INDEX stack_chunks_by_time ON stack_chunks (session, t1);
+
+-- The code that those stacks were in: files, and what else is mapped.
+CREATE TABLE stack_modules (
+	session  INTEGER NOT NULL,
+	module   INTEGER NOT NULL, -- a hash of which file it is
+	path     TEXT NOT NULL,    -- as the process sees it, or what the kernel calls it
+	build_id TEXT,             -- hex
+	symbols  TEXT,             -- which table names its functions: symtab, dynsym; NULL: none
+	reason   TEXT,             -- why none
+	PRIMARY KEY (session, module)
+) STRICT, WITHOUT ROWID;
+
+-- Its functions, those that were seen.
+CREATE TABLE stack_symbols (
+	session INTEGER NOT NULL,
+	module  INTEGER NOT NULL,
+	lo      INTEGER NOT NULL, -- bytes of the file: from lo to below hi
+	hi      INTEGER NOT NULL,
+	name    TEXT,             -- demangled; NULL: there is no symbol
+	PRIMARY KEY (session, module, lo)
+) STRICT, WITHOUT ROWID;
+
 -- The state of one ring when its last chunk was stored: where a restarted fprofd goes on.
 CREATE TABLE ledger (
 	session                 INTEGER NOT NULL,

@@ -80,6 +80,9 @@ void api_counters(const struct api *api, const struct api_request *q, struct api
 void api_counter(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_recording(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_recording_set(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_samples(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_sampling(const struct api *api, const struct api_request *q, struct api_answer *a);
+void api_sampling_set(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_clear(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_detail(const struct api *api, const struct api_request *q, struct api_answer *a);
 void api_detail_set(const struct api *api, const struct api_request *q, struct api_answer *a);

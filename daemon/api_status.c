@@ -156,6 +156,27 @@ static void json_scheduler(struct json *j, const struct api *api, const struct a
 	json_object_end(j);
 }
 
+/* The same. */
+static void json_stacks(struct json *j, const struct api *api, const struct api_request *q)
+{
+	struct stack_trace_health h;
+
+	json_key(j, "stacks");
+	if (!api_sees_all(q)) {
+		json_null(j);
+		return;
+	}
+	stack_trace_health(api->context->stack_trace, &h);
+	json_object_begin(j);
+	json_member_uint(j, "sessions", h.sessions);
+	json_member_uint(j, "samples", h.samples);
+	json_member_uint(j, "lost", h.lost);
+	json_member_uint(j, "dropped", h.dropped);
+	json_member_uint(j, "interruptions", h.interruptions);
+	json_member_uint(j, "cpu_ns", h.cost_ns);
+	json_object_end(j);
+}
+
 static void json_daemon(struct json *j, uint64_t uptime_ns)
 {
 	struct own_usage usage;
@@ -341,6 +362,7 @@ void api_status(const struct api *api, const struct api_request *q, struct api_a
 	json_history(j, context->config, &store);
 	json_drain(j, &drain);
 	json_scheduler(j, api, q);
+	json_stacks(j, api, q);
 	if (api_sees_all(q))
 		json_refusals(j, &snapshot);
 	else

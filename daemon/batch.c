@@ -56,6 +56,21 @@ void marker_row_deinit(struct marker_row *row)
 	free(row->file);
 }
 
+static void free_stacks(struct batch *batch)
+{
+	size_t i;
+
+	for (i = 0; i < batch->stacks.count; i++)
+		free(batch->stacks.at[i].data);
+	for (i = 0; i < batch->stack_modules.count; i++)
+		free(batch->stack_modules.at[i].path);
+	for (i = 0; i < batch->stack_symbols.count; i++)
+		free(batch->stack_symbols.at[i].name);
+	VEC_FREE(&batch->stacks);
+	VEC_FREE(&batch->stack_modules);
+	VEC_FREE(&batch->stack_symbols);
+}
+
 void batch_free(struct batch *batch)
 {
 	size_t i;
@@ -63,6 +78,7 @@ void batch_free(struct batch *batch)
 	if (!batch)
 		return;
 	free_names(batch);
+	free_stacks(batch);
 	for (i = 0; i < batch->chunks.count; i++)
 		free(batch->chunks.at[i].data);
 	for (i = 0; i < batch->scheds.count; i++)
@@ -132,6 +148,10 @@ static uint64_t weigh_others(const struct batch *b, struct batch_weighed *w)
 	for (; w->infos < b->infos.count; w->infos++)
 		bytes += text_bytes(b->infos.at[w->infos].key) +
 			 text_bytes(b->infos.at[w->infos].value);
+	for (; w->stack_modules < b->stack_modules.count; w->stack_modules++)
+		bytes += text_bytes(b->stack_modules.at[w->stack_modules].path);
+	for (; w->stack_symbols < b->stack_symbols.count; w->stack_symbols++)
+		bytes += text_bytes(b->stack_symbols.at[w->stack_symbols].name);
 	for (; w->ledgers < b->ledgers.count; w->ledgers++)
 		bytes += b->ledgers.at[w->ledgers].stack_bytes;
 	for (; w->updates < b->updates.count; w->updates++)
@@ -155,6 +175,7 @@ uint64_t batch_weight(struct batch *b)
 	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
 	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
 	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
+	       ROWS_BYTES(b->stacks) + ROWS_BYTES(b->stack_modules) + ROWS_BYTES(b->stack_symbols) +
 	       ROWS_BYTES(b->scheds) + ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) +
 	       ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes) + ROWS_BYTES(b->suppressed);
 }

@@ -248,6 +248,29 @@ struct sched_row {
 	uint8_t *data; /* sched_log.h's form, owned */
 	uint32_t bytes;
 };
+/* Sampled stacks; see stack_log.h. */
+struct stack_row {
+	uint64_t session;
+	int64_t t0, t1;
+	uint32_t samples;
+	uint8_t *data; /* stack_log.h's form, owned */
+	uint32_t bytes;
+};
+/* The code that they are in. The later row of one id counts. */
+struct stack_module_row {
+	uint64_t session;
+	uint64_t module;
+	char *path;	     /* owned */
+	char build_id[41];   /* "": none */
+	const char *symbols; /* static; NULL: none */
+	char reason[96];     /* "": there are symbols */
+};
+/* A function of it, lo <= offset < hi; the later row of one lo counts. */
+struct stack_symbol_row {
+	uint64_t session;
+	uint64_t module, lo, hi;
+	char *name; /* owned; NULL: it has none */
+};
 struct sample_row {
 	uint64_t session;
 	uint32_t counter;
@@ -307,6 +330,7 @@ struct clear_row {
 /* How far batch_weight has come, and what the strings and blobs up to there add up to. */
 struct batch_weighed {
 	size_t sessions, markers, tracks, streams, infos, ledgers, updates, spikes, suppressed;
+	size_t stack_modules, stack_symbols;
 	uint64_t bytes;
 };
 
@@ -326,6 +350,9 @@ struct batch {
 	VEC(struct sampled_row) sampled;
 	VEC(struct sample_row) samples;
 	VEC(struct sched_row) scheds;
+	VEC(struct stack_row) stacks;
+	VEC(struct stack_module_row) stack_modules;
+	VEC(struct stack_symbol_row) stack_symbols;
 	VEC(struct ledger_row) ledgers;
 	VEC(struct session_update_row) updates;
 	VEC(struct clear_row) clears;

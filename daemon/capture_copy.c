@@ -48,6 +48,9 @@ static const struct copied {
 	{"sched_chunks", "",
 	 "(" IN_RANGE ") OR s.id IN (SELECT max(id) FROM source.sched_chunks "
 	 "WHERE session = :source AND t1 < :t0 GROUP BY tid)"},
+	{"stack_chunks", "", IN_RANGE},
+	{"stack_modules", "", "s.session = :source"},
+	{"stack_symbols", "", "s.session = :source"},
 	{"sampled", "", "s.session = :source"},
 	{"samples", "", "s.session = :source"},
 	{"aggregate_groups", "", "s.session = :source"},

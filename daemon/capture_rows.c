@@ -110,6 +110,16 @@ static const struct rule {
 		 "t1") " OR t1 < t0 OR "
 		       "length(data) > 17825792",
 	 "its numbers"},
+	{"stack_chunks",
+	 OTHER("session") " OR " SMALL("samples") " OR " POINT("t0") " OR " POINT(
+		 "t1") " OR t1 < t0 OR length(data) > 17825792",
+	 "its numbers"},
+	{"stack_modules",
+	 OTHER("session") " OR " TEXT("path", 4096) " OR " TEXT("build_id", 64) " OR " TEXT(
+		 "symbols", 64) " OR " TEXT("reason", 1024),
+	 "its texts"},
+	{"stack_symbols", OTHER("session") " OR " NUMBER("lo") " OR hi <= lo", "its numbers"},
+	{"stack_symbols", TEXT("name", 1024), "its name"},
 	{"sampled",
 	 OTHER("session") " OR " SMALL("counter") " OR " SMALL("unit") " OR " TEXT(
 		 "name", 1024) " OR " TEXT("module", 1024) " OR " TEXT("source", 1024),

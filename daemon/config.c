@@ -327,6 +327,7 @@ static void set_defaults(struct config *config)
 		.max_counters = 4096,
 		.sample_ms = 1000,
 		.scheduler = true,
+		.sampling_hz = 4000,
 		.max_sessions = 64,
 		.spikes_keep = 8,
 		.triggers = strdup(triggers),

@@ -33,7 +33,9 @@ struct config {
 	bool on_demand;		      /* record only what a consumer holds */
 	unsigned spikes_keep;	      /* 8 of one trigger and game; 1..1000 */
 	char *triggers;		      /* of sessions that were given none: JSON, see trigger.h */
-	bool scheduler; /* yes: trace games' threads in the kernel, where that is possible */
+	bool scheduler;	      /* yes: trace games' threads in the kernel, where that is possible */
+	bool sampling;	      /* no: sample the stacks of every game from its start on */
+	unsigned sampling_hz; /* 4000 a second of each CPU; 10..10000 */
 	unsigned query_seconds; /* 5 that a query of SQL may take; 1..60 */
 	bool verbose;
 };

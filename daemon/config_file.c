@@ -29,6 +29,7 @@ static const struct number_key {
 	{"ring_kib", offsetof(struct config, ring_kib), 16, 65536, true},
 	{"max_counters", offsetof(struct config, max_counters), 1, 65536, false},
 	{"sample_ms", offsetof(struct config, sample_ms), 0, 60000, false},
+	{"sampling_hz", offsetof(struct config, sampling_hz), 10, 10000, false},
 	{"query_seconds", offsetof(struct config, query_seconds), 1, 60, false},
 	{"max_sessions", offsetof(struct config, max_sessions), 1, 1024, false},
 	{"memory_mib", offsetof(struct config, memory_mib), 1, 65536, false},
@@ -50,6 +51,7 @@ static const struct flag_key {
 	size_t offset;
 } flag_keys[] = {
 	{"scheduler", offsetof(struct config, scheduler)},
+	{"sampling", offsetof(struct config, sampling)},
 	{"on_demand", offsetof(struct config, on_demand)},
 };
 

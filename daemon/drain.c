@@ -65,6 +65,7 @@ struct drain {
 	uint32_t max_counters;
 	struct sampler *sampler;	 /* NULL: none */
 	struct sched_trace *sched_trace; /* the same */
+	struct stack_trace *stack_trace; /* the same */
 	pthread_t thread;
 	/* under the mutex */
 	pthread_mutex_t mutex;
@@ -148,6 +149,8 @@ static void tell_watchers(struct drain *d)
 			sampler_add(d->sampler, &d->opened.at[i]);
 		if (d->sched_trace)
 			sched_trace_add(d->sched_trace, &d->opened.at[i]);
+		if (d->stack_trace)
+			stack_trace_add(d->stack_trace, &d->opened.at[i]);
 	}
 	d->opened.count = 0;
 }
@@ -318,6 +321,8 @@ static void end_session(struct drain *d, size_t i)
 		sampler_remove(d->sampler, s->id);
 	if (d->sched_trace)
 		sched_trace_remove(d->sched_trace, s->id);
+	if (d->stack_trace)
+		stack_trace_remove(d->stack_trace, s->id);
 	live_end(s, s->crashed ? SESSION_CRASHED : SESSION_ENDED);
 	d->sessions.at[i] = d->sessions.at[--d->sessions.count];
 	live_free(s);
@@ -582,10 +587,12 @@ void drain_free(struct drain *drain)
 	free(drain);
 }
 
-void drain_set_watchers(struct drain *drain, struct sampler *sampler, struct sched_trace *trace)
+void drain_set_watchers(struct drain *drain, struct sampler *sampler, struct sched_trace *trace,
+			struct stack_trace *stacks)
 {
 	drain->sampler = sampler;
 	drain->sched_trace = trace;
+	drain->stack_trace = stacks;
 }
 
 static int queue(struct drain *d, struct command *fields)

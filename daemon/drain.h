@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "sampler.h"
 #include "sched_trace.h"
+#include "stack_trace.h"
 #include "store.h"
 #include "trigger_book.h"
 
@@ -35,7 +36,8 @@ void drain_free(struct drain *drain);
 void drain_set_triggers(struct drain *drain, struct trigger_book *book);
 
 /* Who is told of sessions, once the store has their rows; before any is opened. */
-void drain_set_watchers(struct drain *drain, struct sampler *sampler, struct sched_trace *trace);
+void drain_set_watchers(struct drain *drain, struct sampler *sampler, struct sched_trace *trace,
+			struct stack_trace *stacks);
 
 /* All of these queue a command and return; any thread. Ownership of row, control, memory and resume
  * passes to the drain. resume may be NULL. */

@@ -15,6 +15,7 @@
 #include "sampler.h"
 #include "sched_trace.h"
 #include "spikes.h"
+#include "stack_trace.h"
 #include "status.h"
 #include "store.h"
 
@@ -29,6 +30,7 @@ struct http_context {
 	struct drain *drain;
 	struct sampler *sampler;
 	struct sched_trace *sched_trace;
+	struct stack_trace *stack_trace;
 	struct attach *attach;
 	struct status *status;
 	const char *loop_kind, *loop_reason;

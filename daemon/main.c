@@ -50,6 +50,7 @@ struct app {
 	struct drain *drain;
 	struct sampler *sampler;
 	struct sched_trace *sched_trace;
+	struct stack_trace *stack_trace;
 	struct loop_calls *calls;
 	struct listen *listen;
 	struct attach *attach;
@@ -193,7 +194,6 @@ static void set_sources(struct status *status)
 {
 	status_source(status, "rings", SOURCE_ON, NULL, NULL);
 	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
-	status_source(status, "stacks", SOURCE_OFF, "not part of this version", NULL);
 }
 
 static int start_socket(struct app *app)
@@ -291,6 +291,7 @@ static int start_http(struct app *app)
 		.drain = app->drain,
 		.sampler = app->sampler,
 		.sched_trace = app->sched_trace,
+		.stack_trace = app->stack_trace,
 		.attach = app->attach,
 		.status = app->status,
 	};
@@ -350,7 +351,9 @@ static int start(struct app *app)
 	if (r == 0)
 		r = sched_trace_new(&app->config, app->store, app->status, &app->sched_trace);
 	if (r == 0)
-		drain_set_watchers(app->drain, app->sampler, app->sched_trace);
+		r = stack_trace_new(&app->config, app->store, app->status, &app->stack_trace);
+	if (r == 0)
+		drain_set_watchers(app->drain, app->sampler, app->sched_trace, app->stack_trace);
 	if (r == 0)
 		r = start_socket(app);
 	if (r == 0)
@@ -386,6 +389,7 @@ static void stop(struct app *app)
 	http_free(http);
 	sampler_free(app->sampler);
 	sched_trace_free(app->sched_trace);
+	stack_trace_free(app->stack_trace);
 	stop_spikes(app);
 	attach_free(app->attach);
 	loop_calls_free(app->calls);

@@ -85,6 +85,19 @@ static void scheduler(struct json *out, const struct api *api)
 		h.cost_ns);
 }
 
+static void stacks(struct json *out, const struct api *api)
+{
+	struct stack_trace_health h;
+
+	stack_trace_health(api->context->stack_trace, &h);
+	count(out, "fprof_stack_samples_total", "Samples of games' stacks.", h.samples);
+	count(out, "fprof_stack_samples_lost_total",
+	      "Those that the kernel had no room for, or that could not be stored.",
+	      h.lost + h.dropped);
+	seconds(out, "fprof_stack_cpu_seconds_total", "CPU time of the thread that reads them.",
+		h.cost_ns);
+}
+
 static void own(struct json *out, const struct api *api, const struct api_request *q,
 		const struct api_totals *t)
 {
@@ -104,6 +117,7 @@ static void own(struct json *out, const struct api *api, const struct api_reques
 		count(out, "fprof_clients_refused_total", "Clients that were turned away.",
 		      snapshot.refusals_total);
 		scheduler(out, api);
+		stacks(out, api);
 	}
 	gauge(out, "fprof_stream_clients", "Listeners of the event stream.",
 	      stream_hub_clients(api->hub));

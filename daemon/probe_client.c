@@ -6,6 +6,7 @@
 #include "probe_client.h"
 
 #include "helper.h"
+#include "mappings.h"
 #include "util.h"
 
 #include <errno.h>
@@ -197,7 +198,8 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring)
 	return r;
 }
 
-static int ask_plain(struct probe_client *client, const struct probe_request *q)
+/* *ret_fd: what came with the answer, -1: nothing did. */
+static int ask_for(struct probe_client *client, const struct probe_request *q, int *ret_fd)
 {
 	struct probe_answer answer = {0};
 	int fds[2] = {-1, -1};
@@ -207,6 +209,18 @@ static int ask_plain(struct probe_client *client, const struct probe_request *q)
 	client->unread = answer.unread;
 	if (r < 0)
 		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
+	if (fds[1] >= 0)
+		close(fds[1]);
+	*ret_fd = fds[0];
+	return r;
+}
+
+static int ask_plain(struct probe_client *client, const struct probe_request *q)
+{
+	int fd, r = ask_for(client, q, &fd);
+
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 
@@ -233,6 +247,28 @@ int probe_client_point(struct probe_client *client, int32_t pid, const struct vu
 	q.inode = place->inode;
 	q.offset = place->offset;
 	return ask_plain(client, &q);
+}
+
+int probe_client_sample(struct probe_client *client, int32_t pid, uint64_t period_ns, int *ret_maps)
+{
+	struct probe_request q = request(client, PROBE_ADD, pid);
+
+	q.period_ns = period_ns;
+	return ask_for(client, &q, ret_maps);
+}
+
+int probe_client_file(struct probe_client *client, int32_t pid, const struct mapped_place *place,
+		      int *ret_fd)
+{
+	struct probe_request q = request(client, PROBE_FILE, pid);
+	int r;
+
+	q.major = place->major;
+	q.minor = place->minor;
+	q.inode = place->inode;
+	q.offset = place->offset;
+	r = ask_for(client, &q, ret_fd);
+	return r == 0 && *ret_fd < 0 ? -EPROTO : r;
 }
 
 bool probe_client_is_alive(const struct probe_client *client)

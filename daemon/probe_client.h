@@ -34,6 +34,14 @@ int probe_client_add(struct probe_client *client, int32_t pid);
 int probe_client_remove(struct probe_client *client, int32_t pid);
 /* A process that was added has a vkQueuePresentKHR there. */
 int probe_client_point(struct probe_client *client, int32_t pid, const struct vulkan_place *place);
+/* Of PROBE_STACKS: samples the process from now on. *ret_maps: what it maps, to be read and closed;
+ * -1: the helper may not see it. */
+int probe_client_sample(struct probe_client *client, int32_t pid, uint64_t period_ns,
+			int *ret_maps);
+/* The file that the process maps as code there: a descriptor in *ret_fd. */
+struct mapped_place;
+int probe_client_file(struct probe_client *client, int32_t pid, const struct mapped_place *place,
+		      int *ret_fd);
 /* Is the helper still there? Asks nothing. */
 bool probe_client_is_alive(const struct probe_client *client);
 

@@ -57,27 +57,54 @@ void probe_ring_unmap(struct probe_ring *ring)
 	*ring = (struct probe_ring){0};
 }
 
-size_t probe_ring_read(struct probe_ring *ring, struct probe_event *events, size_t max)
+/* The data of the record at *at, which moves on, and its bytes (0 of one that was discarded); NULL:
+ * nothing more is to be read. */
+static const uint8_t *next(const struct probe_ring *ring, uint64_t *at, uint64_t end,
+			   uint32_t *ret_bytes)
 {
-	const uint8_t *data = ring->producer + sysconf(_SC_PAGESIZE);
-	uint64_t at = FPROF_LOAD_RELAXED(ring->consumer);
-	uint64_t end = FPROF_LOAD_ACQUIRE((const uint64_t *)ring->producer);
-	size_t n = 0;
+	const uint8_t *record = ring->producer + sysconf(_SC_PAGESIZE) + (*at & (ring->bytes - 1));
 	uint32_t head, bytes;
 
-	while (at < end && n < max) {
-		const uint8_t *record = data + (at & (ring->bytes - 1));
+	if (*at >= end)
+		return NULL;
+	head = FPROF_LOAD_ACQUIRE((const uint32_t *)record);
+	if (head & BUSY)
+		return NULL;
+	bytes = head & ~(BUSY | DISCARDED);
+	*at += (bytes + HEADER_BYTES + 7) & ~7u;
+	*ret_bytes = head & DISCARDED ? 0 : bytes;
+	return record + HEADER_BYTES;
+}
 
-		head = FPROF_LOAD_ACQUIRE((const uint32_t *)record);
-		if (head & BUSY)
-			break;
-		bytes = head & ~(BUSY | DISCARDED);
-		if (!(head & DISCARDED) && bytes == sizeof(*events))
-			memcpy(&events[n++], record + HEADER_BYTES, sizeof(*events));
-		at += (bytes + HEADER_BYTES + 7) & ~7u;
-	}
+size_t probe_ring_read(struct probe_ring *ring, struct probe_event *events, size_t max)
+{
+	uint64_t at = FPROF_LOAD_RELAXED(ring->consumer);
+	uint64_t end = FPROF_LOAD_ACQUIRE((const uint64_t *)ring->producer);
+	const uint8_t *record;
+	uint32_t bytes;
+	size_t n = 0;
+
+	while (n < max && (record = next(ring, &at, end, &bytes)))
+		if (bytes == sizeof(*events))
+			memcpy(&events[n++], record, sizeof(*events));
 	FPROF_STORE_RELEASE(ring->consumer, at);
 	return n;
+}
+
+size_t probe_ring_take(struct probe_ring *ring, void *record, size_t size)
+{
+	uint64_t at = FPROF_LOAD_RELAXED(ring->consumer);
+	uint64_t end = FPROF_LOAD_ACQUIRE((const uint64_t *)ring->producer);
+	const uint8_t *data;
+	uint32_t bytes = 0;
+
+	do {
+		data = next(ring, &at, end, &bytes);
+	} while (data && (bytes == 0 || bytes > size));
+	if (data)
+		memcpy(record, data, bytes);
+	FPROF_STORE_RELEASE(ring->consumer, at);
+	return data ? bytes : 0;
 }
 
 uint64_t probe_ring_lost(const struct probe_ring *ring)

@@ -25,6 +25,9 @@ void probe_ring_unmap(struct probe_ring *ring); /* all zeros is fine */
 
 /* Copies up to max events: how many. They are gone from the buffer. */
 size_t probe_ring_read(struct probe_ring *ring, struct probe_event *events, size_t max);
+/* Copies the next record, where it has at most size bytes (others are passed over): how many it
+ * has; 0: there is none. */
+size_t probe_ring_take(struct probe_ring *ring, void *record, size_t size);
 /* Events that the kernel had no room for. */
 uint64_t probe_ring_lost(const struct probe_ring *ring);
 

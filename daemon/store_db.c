@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 10
+#define SCHEMA_VERSION 11
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -108,6 +108,19 @@ static const char totals[] =
 	"max_begin_ns INTEGER NOT NULL, max_frame INTEGER, "
 	"PRIMARY KEY (session, node)) STRICT, WITHOUT ROWID";
 
+/* Version 11: stacks. */
+static const char stacks[] =
+	"CREATE TABLE stack_chunks (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, "
+	"t0 INTEGER NOT NULL, t1 INTEGER NOT NULL, samples INTEGER NOT NULL, "
+	"data BLOB NOT NULL) STRICT;"
+	"CREATE INDEX stack_chunks_by_time ON stack_chunks (session, t1);"
+	"CREATE TABLE stack_modules (session INTEGER NOT NULL, module INTEGER NOT NULL, "
+	"path TEXT NOT NULL, build_id TEXT, symbols TEXT, reason TEXT, "
+	"PRIMARY KEY (session, module)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE stack_symbols (session INTEGER NOT NULL, module INTEGER NOT NULL, "
+	"lo INTEGER NOT NULL, hi INTEGER NOT NULL, name TEXT, "
+	"PRIMARY KEY (session, module, lo)) STRICT, WITHOUT ROWID";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
@@ -123,6 +136,7 @@ static const struct schema_step schema_steps[] = {
 	{8, scheds},
 	{9, "CREATE INDEX sched_chunks_by_thread ON sched_chunks (session, tid, t1)"},
 	{10, totals},
+	{11, stacks},
 };
 
 struct schema schema_current(void)

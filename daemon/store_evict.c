@@ -44,6 +44,7 @@ enum statement {
 	ST_SPANS_DELETE,
 	ST_GAPS_DELETE,
 	ST_SCHED_DELETE,
+	ST_STACKS_DELETE,
 	ST_FRAMES_DELETE,
 	ST_GPUS_DELETE,
 	ST_TRACKS_DELETE,
@@ -73,6 +74,7 @@ static const char *const texts[STATEMENTS] = {
 			     "LIMIT 1",
 	[ST_SPANS_DELETE] = "DELETE FROM gpu_spans WHERE session=? AND frame<?",
 	[ST_SCHED_DELETE] = "DELETE FROM sched_chunks WHERE session=? AND t1<?",
+	[ST_STACKS_DELETE] = "DELETE FROM stack_chunks WHERE session=? AND t1<?",
 	[ST_GAPS_DELETE] = "DELETE FROM gaps WHERE session=? AND t1<?",
 	[ST_FRAMES_DELETE] = "DELETE FROM frames WHERE session=? AND stream=? AND frame<=?",
 	[ST_GPUS_DELETE] = "DELETE FROM frame_gpus WHERE session=? AND frame<=?",
@@ -349,6 +351,8 @@ static int evict_details(struct evictor *e, struct stored_session *s, struct evi
 	if (r == 0)
 		r = run_ints(e, ST_SCHED_DELETE, (int64_t[]){id, s->evicted_before}, 2);
 	if (r == 0)
+		r = run_ints(e, ST_STACKS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
+	if (r == 0)
 		r = run_ints(e, ST_GAPS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
 	if (r == 0 && s->evictions++ % SWEEP_EVERY == 0)
 		r = run_ints(e, ST_TRACKS_DELETE, (int64_t[]){id, s->evicted_before}, 2);
@@ -500,10 +504,11 @@ static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t byt
 }
 
 static const char *const session_tables[] = {
-	"sessions",	  "session_totals", "memories",	  "markers", "tracks",
-	"streams",	  "infos",	    "chunks",	  "gaps",    "frames",
-	"frame_counters", "gpu_spans",	    "frame_gpus", "sampled", "samples",
-	"sched_chunks",	  "ledger",	    "zone_totals"};
+	"sessions",	  "session_totals", "memories",	     "markers",	      "tracks",
+	"streams",	  "infos",	    "chunks",	     "gaps",	      "frames",
+	"frame_counters", "gpu_spans",	    "frame_gpus",    "sampled",	      "samples",
+	"sched_chunks",	  "stack_chunks",   "stack_modules", "stack_symbols", "ledger",
+	"zone_totals"};
 
 static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
 {

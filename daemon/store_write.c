@@ -43,6 +43,9 @@ enum statement {
 	ST_SAMPLE,
 	ST_SAMPLES_TRIM,
 	ST_SCHED,
+	ST_STACK,
+	ST_STACK_MODULE,
+	ST_STACK_SYMBOL,
 	ST_LEDGER,
 	STATEMENTS
 };
@@ -105,6 +108,12 @@ static const char *const texts[STATEMENTS] = {
 	[ST_SAMPLES_TRIM] = "DELETE FROM samples WHERE session=? AND ns<?",
 	[ST_SCHED] = "INSERT INTO sched_chunks (session, tid, t0, t1, records, data) "
 		     "VALUES (?,?,?,?,?,?)",
+	[ST_STACK] = "INSERT INTO stack_chunks (session, t0, t1, samples, data) "
+		     "VALUES (?,?,?,?,?)",
+	[ST_STACK_MODULE] = "INSERT OR REPLACE INTO stack_modules (session, module, path, "
+			    "build_id, symbols, reason) VALUES (?,?,?,?,?,?)",
+	[ST_STACK_SYMBOL] = "INSERT OR REPLACE INTO stack_symbols (session, module, lo, hi, name) "
+			    "VALUES (?,?,?,?,?)",
 	[ST_LEDGER] = "INSERT OR REPLACE INTO ledger (session, lane, slot, tail, base_ticks, "
 		      "serial, track, fiber_track, fiber, fiber_seq, produced, received, stored, "
 		      "overwritten, discarded_malformed, discarded_time, discarded_quota, "
@@ -662,6 +671,47 @@ static int write_sched(struct row_writer *w, const struct sched_row *row)
 	return sql_run(&b);
 }
 
+static int write_stack(struct row_writer *w, const struct stack_row *row)
+{
+	const struct chunk_row as = {.data = row->data, .bytes = row->bytes};
+	struct sql_binder b = binder(w, ST_STACK);
+	long bytes = pack(w, &as);
+
+	if (bytes < 0)
+		return (int)bytes;
+	bind_uint(&b, row->session);
+	bind_int(&b, row->t0);
+	bind_int(&b, row->t1);
+	bind_uint(&b, row->samples);
+	bind_blob(&b, w->packed, (size_t)bytes);
+	return sql_run(&b);
+}
+
+static int write_stack_module(struct row_writer *w, const struct stack_module_row *row)
+{
+	struct sql_binder b = binder(w, ST_STACK_MODULE);
+
+	bind_uint(&b, row->session);
+	bind_uint(&b, row->module);
+	bind_text(&b, row->path);
+	bind_text(&b, *row->build_id ? row->build_id : NULL);
+	bind_text(&b, row->symbols);
+	bind_text(&b, *row->reason ? row->reason : NULL);
+	return sql_run(&b);
+}
+
+static int write_stack_symbol(struct row_writer *w, const struct stack_symbol_row *row)
+{
+	struct sql_binder b = binder(w, ST_STACK_SYMBOL);
+
+	bind_uint(&b, row->session);
+	bind_uint(&b, row->module);
+	bind_uint(&b, row->lo);
+	bind_uint(&b, row->hi);
+	bind_text(&b, row->name);
+	return sql_run(&b);
+}
+
 static int write_ledger(struct row_writer *w, const struct ledger_row *row)
 {
 	struct sql_binder b = binder(w, ST_LEDGER);
@@ -729,6 +779,9 @@ static int write_events(struct row_writer *w, const struct batch *b)
 	WRITE_ROWS(w, b->frame_gpus, write_gpu, session, 0);
 	WRITE_ROWS(w, b->sampled, write_sampled, session, 0);
 	WRITE_ROWS(w, b->scheds, write_sched, session, 0);
+	WRITE_ROWS(w, b->stacks, write_stack, session, 0);
+	WRITE_ROWS(w, b->stack_modules, write_stack_module, session, 0);
+	WRITE_ROWS(w, b->stack_symbols, write_stack_symbol, session, 0);
 	return r == 0 ? write_samples(w, b) : r;
 }
 

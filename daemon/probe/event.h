@@ -48,6 +48,19 @@ struct probe_event {
 	char other_comm[16];
 };
 
+/* Of sampled processes: a record is as long as its stack. */
+#define PROBE_STACK_MAX 127
+enum probe_stack_flags {
+	PROBE_IN_KERNEL = 1 << 0, /* the thread was in a system call or a fault */
+};
+struct probe_stack {
+	uint64_t ns; /* CLOCK_MONOTONIC */
+	uint32_t tid, tgid;
+	uint16_t cpu, flags;
+	uint32_t pad;
+	uint64_t ips[PROBE_STACK_MAX]; /* addresses of the user's code, innermost first */
+};
+
 /* Counters that grow, in a map of their own that is mapped read-only by fprofd. */
 struct probe_counts {
 	uint64_t events;

@@ -13,8 +13,11 @@
 #include "present.h"
 #include "protocol.h"
 #include "sched.h"
+#include "stacks.h"
+#include "symbols.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
 #include <pwd.h>
@@ -40,6 +43,7 @@ struct peer {
 	uid_t uid;
 	bool trusted;	       /* with every user's processes */
 	struct source *source; /* NULL: nothing was opened */
+	int handed;	       /* goes with the next answer; -1: none */
 };
 
 /* A connection that a child serves. */
@@ -80,6 +84,7 @@ static void serve_open(struct peer *peer, uint32_t source, struct probe_answer *
 	static const struct source_kind *const kinds[PROBE_SOURCES] = {
 		[PROBE_SCHED] = &sched_kind,
 		[PROBE_PRESENT] = &present_kind,
+		[PROBE_STACKS] = &stacks_kind,
 	};
 	struct why why = why_other_pids(peer->pid);
 	int r = -EINVAL;
@@ -112,23 +117,66 @@ static int give_up(const struct peer *peer, int32_t pid)
 	return -ESRCH;
 }
 
-static void serve_add(struct peer *peer, int32_t pid, struct probe_answer *a)
+/* May the peer name the process? Else the answer says why not. */
+static bool may_name(const struct peer *peer, int32_t pid, uid_t *ret_uid, struct probe_answer *a)
 {
-	uid_t uid;
-	int r = owner_of(pid, &uid);
+	int r = owner_of(pid, ret_uid);
 
-	if (!peer->source) {
+	if (!peer->source)
 		refuse(a, -EINVAL, "nothing was opened", NULL);
-	} else if (r < 0) {
+	else if (r < 0)
 		refuse(a, r, "there is no such process", NULL);
-	} else if (!peer->trusted && uid != peer->uid) {
+	else if (!peer->trusted && *ret_uid != peer->uid)
 		refuse(a, -EACCES, "the process is another user's", NULL);
-	} else {
-		a->status = peer->source->kind->add(peer->source, (uint32_t)pid, a);
-		if (a->status == 0 && !is_of(pid, uid))
-			a->status = give_up(peer, pid);
-		if (a->status < 0 && !*a->reason)
-			refuse(a, a->status, strerror(-a->status), NULL);
+	return a->status == 0;
+}
+
+/* What is handed over goes with the answer: nothing goes with a refusal. */
+static void keep_back(struct peer *peer)
+{
+	if (peer->handed >= 0)
+		close(peer->handed);
+	peer->handed = -1;
+}
+
+static void serve_add(struct peer *peer, const struct probe_request *q, struct probe_answer *a)
+{
+	char path[32];
+	uid_t uid;
+
+	if (!may_name(peer, q->pid, &uid, a))
+		return;
+	a->status = peer->source->kind->add(peer->source, q, a);
+	snprintf(path, sizeof(path), "/proc/%d/maps", q->pid);
+	if (a->status == 0 && peer->source->kind->maps)
+		peer->handed = open(path, O_RDONLY | O_CLOEXEC);
+	if (a->status == 0 && !is_of(q->pid, uid))
+		a->status = give_up(peer, q->pid);
+	if (a->status < 0 && !*a->reason)
+		refuse(a, a->status, strerror(-a->status), NULL);
+	if (a->status < 0)
+		keep_back(peer);
+}
+
+static void serve_file(struct peer *peer, const struct probe_request *q, struct probe_answer *a)
+{
+	const struct symbols_place place = {q->major, q->minor, q->inode, q->offset};
+	char path[32];
+	uid_t uid;
+	int process;
+
+	if (!may_name(peer, q->pid, &uid, a))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d", q->pid);
+	process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	a->status = process < 0 ? -ESRCH : symbols_open(process, &place, &peer->handed);
+	if (process >= 0)
+		close(process);
+	if (a->status == 0 && !is_of(q->pid, uid))
+		a->status = -ESRCH;
+	if (a->status < 0) {
+		refuse(a, a->status, "the process maps no such file that could be opened", NULL);
+		keep_back(peer);
 	}
 }
 
@@ -147,7 +195,7 @@ static void serve_point(struct peer *peer, const struct probe_request *q, struct
 }
 
 /* The answer, with the maps where it opened them. */
-static int answer(const struct peer *peer, const struct probe_answer *a)
+static int answer(struct peer *peer, const struct probe_answer *a)
 {
 	union {
 		struct cmsghdr header;
@@ -155,20 +203,26 @@ static int answer(const struct peer *peer, const struct probe_answer *a)
 	} control = {0};
 	struct iovec part = {(void *)a, sizeof(*a)};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	int fds[2];
+	int fds[2] = {peer->handed, -1}, r;
+	size_t count = peer->handed >= 0;
 
 	if (a->op == PROBE_OPEN && a->status == 0) {
 		fds[0] = source_map_fd(peer->source, "events");
 		fds[1] = source_map_fd(peer->source, "counts");
+		count = 2;
+	}
+	if (count > 0) {
 		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
 		control.header.cmsg_level = SOL_SOCKET;
 		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(fds));
-		memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
 	}
 	/* One thread serves all: a peer that does not read its answers is of no use. */
-	return sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	r = sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	keep_back(peer);
+	return r;
 }
 
 /* One request: 0, or the connection is of no more use. */
@@ -187,11 +241,13 @@ static int serve(struct peer *peer)
 	else if (q.op == PROBE_OPEN)
 		serve_open(peer, q.source, &a);
 	else if (q.op == PROBE_ADD)
-		serve_add(peer, q.pid, &a);
+		serve_add(peer, &q, &a);
 	else if (q.op == PROBE_REMOVE)
 		serve_remove(peer, q.pid, &a);
 	else if (q.op == PROBE_POINT)
 		serve_point(peer, &q, &a);
+	else if (q.op == PROBE_FILE)
+		serve_file(peer, &q, &a);
 	else
 		refuse(&a, -EINVAL, "there is no such request", NULL);
 	return answer(peer, &a);
@@ -205,6 +261,7 @@ static int peer_of(const struct server *s, int fd, struct peer *ret_peer)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0)
 		return -errno;
 	*ret_peer = (struct peer){.fd = fd,
+				  .handed = -1,
 				  .pid = who.pid,
 				  .uid = who.uid,
 				  .trusted = who.uid == 0 || who.uid == s->trusted};
@@ -326,9 +383,9 @@ static int activated(void)
 
 static const char usage[] =
 	"Usage: fprof-probe --socket PATH | --fd N\n"
-	"Let fprofd see when the threads of recorded games run, wait, and who wakes them, and "
-	"when\n"
-	"games that it attaches to show a frame.\n\n"
+	"Let fprofd see when the threads of recorded games run, wait, and who wakes them, where "
+	"they\n"
+	"are, and when games that it attaches to show a frame.\n\n"
 	"  --socket PATH  listen at PATH (/run/fprof-probe/probe.sock is where fprofd looks)\n"
 	"  --trust USER   may name every user's processes: the system-wide fprofd's user\n"
 	"  --fd N         serve the connected socket N, then exit\n"

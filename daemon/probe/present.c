@@ -189,9 +189,11 @@ static int add(struct present *p, uint32_t tgid, int process, struct probe_answe
 }
 
 /* What is attached under this number already is another process, which is gone. */
-static int present_add(struct source *source, uint32_t tgid, struct probe_answer *answer)
+static int present_add(struct source *source, const struct probe_request *request,
+		       struct probe_answer *answer)
 {
 	struct present *p = (struct present *)source;
+	uint32_t tgid = (uint32_t)request->pid;
 	int process, r;
 
 	present_remove(source, tgid);

@@ -66,9 +66,11 @@ static int put_bits(struct sched *s)
 											 : 0;
 }
 
-static int sched_add(struct source *source, uint32_t tgid, struct probe_answer *answer)
+static int sched_add(struct source *source, const struct probe_request *request,
+		     struct probe_answer *answer)
 {
 	struct sched *s = (struct sched *)source;
+	uint32_t tgid = (uint32_t)request->pid;
 	uint8_t one = 1;
 	size_t i;
 

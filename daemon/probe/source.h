@@ -11,6 +11,7 @@
 #include "why.h"
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,10 @@ struct source_kind {
 	size_t bytes; /* of the kind's own structure, which begins with a struct source */
 	/* Before the programs are loaded; NULL: there is nothing to do. 0 or -errno. */
 	int (*configure)(struct source *source);
+	bool maps; /* an added process's maps are handed over */
 	/* A process, or no more: 0 or -errno. What there is to say goes into the answer. */
-	int (*add)(struct source *source, uint32_t tgid, struct probe_answer *answer);
+	int (*add)(struct source *source, const struct probe_request *request,
+		   struct probe_answer *answer);
 	int (*remove)(struct source *source, uint32_t tgid);
 	/* PROBE_POINT; NULL: it has none. */
 	int (*point)(struct source *source, const struct probe_request *request);

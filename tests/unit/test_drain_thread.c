@@ -270,7 +270,7 @@ static void a_session_that_ends_at_once_is_not_watched(void **state)
 	assert_non_null(status);
 	assert_int_equal(sampler_new(&w->config, w->store, &sampler), 0);
 	assert_int_equal(sched_trace_new(&w->config, w->store, status, &trace), 0);
-	drain_set_watchers(w->drain, sampler, trace);
+	drain_set_watchers(w->drain, sampler, trace, NULL);
 	for (i = 0; i < 20; i++)
 		assert_int_equal(drain_session_gone(w->drain, open_session(w), false, "exit"), 0);
 	drain_stop(w->drain);

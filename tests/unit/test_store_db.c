@@ -79,8 +79,11 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	sqlite3_close(db);
 }
 
-/* What version 10 brought. */
+/* What versions from 10 on brought. */
 #define DROP_TOTALS                                                \
+	"DROP TABLE stack_chunks;"                                 \
+	"DROP TABLE stack_modules;"                                \
+	"DROP TABLE stack_symbols;"                                \
 	"DROP TABLE zone_totals;"                                  \
 	"ALTER TABLE session_totals DROP COLUMN zones_counted_to;" \
 	"ALTER TABLE session_totals DROP COLUMN spans_counted_to;" \
