@@ -1,38 +1,55 @@
 // SPDX-License-Identifier: MIT
-// The card beside the timeline: the selected frame's numbers, the numbers over the range, and the zones that took the time.
-// The numbers over a live strip change at most four times a second.
+// The card beside the panels: the selected frame's numbers, or else what a live game does now, held still; and the numbers
+// over the range. Numbers over a live strip change at most four times a second.
 
-import { summary } from './columns.js';
+import { heldNumbers, summary } from './columns.js';
 import { byId, element, setText } from './dom.js';
-import { count, duration, milliseconds, words } from './format.js';
-import { selfByName } from './zones.js';
+import { count, milliseconds, percent, words } from './format.js';
+import { BUDGET_MS, budgetOf } from './marks.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
 const FRAME_ROWS = ['Frame', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Flags'];
-const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', '95th percentile', '99th percentile', 'Worst', 'Lost events'];
-const TOP = 5;
+const HELD_ROWS = ['Frames', 'Worst', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap'];
+const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', 'p95', 'p99', 'Worst', 'Time in slow frames', 'Lost events'];
 const OPEN_THREADS = 8;
-const TOP_WAITS = 3;
 
 export class Card {
 	/** @param {Model} model */
 	constructor(model) {
 		this.model = model;
-		this.frame = rows(byId('card-frame', HTMLElement), FRAME_ROWS);
-		this.frame[FRAME_ROWS.length - 1].className = 'wrap';
+		this.title = byId('card-title', HTMLElement);
+		this.frameList = byId('card-frame', HTMLElement);
+		this.heldList = byId('card-held', HTMLElement);
+		this.frame = rows(this.frameList, FRAME_ROWS);
+		this.frame[FRAME_ROWS.length - 1].className = 'wide wrap';
+		this.held = rows(this.heldList, HELD_ROWS);
 		this.range = rows(byId('card-range', HTMLElement), RANGE_ROWS);
+		this.range[6].className = 'wide';
+		this.range[7].previousElementSibling?.classList.add('long');
 		/** @type {import('./zones.js').Open[]} the open zones that are shown */
 		this.open = [];
-		this.top = makeLines(byId('card-top', HTMLElement), TOP);
-		this.waits = makeLines(byId('card-waits', HTMLElement), TOP_WAITS);
 	}
 
 	draw() {
-		this.drawFrame();
+		const { view, session } = this.model;
+		const live = view.frame === null && session?.state === 'live';
+		this.frameList.hidden = live;
+		this.heldList.hidden = !live;
+		if (live)
+			this.drawHeld();
+		else
+			this.drawFrame();
 		this.drawRange();
-		this.drawTop();
 		this.drawOpen();
+	}
+
+	/** Means of a quarter of a second, which can be read while the plots go on. */
+	drawHeld() {
+		const numbers = heldNumbers(this.model.shown, this.model.window().last);
+		setText(this.title, 'Last whole 250 ms: means');
+		const texts = numbers ? [count(numbers.frames), ...[numbers.worst, numbers.wall, numbers.cpu, numbers.gpu, ...numbers.waits].map(milliseconds)] : [];
+		this.held.forEach((at, n) => setText(at, texts[n] ?? '–'));
 	}
 
 	/** What each thread of a session that has ended had open. */
@@ -51,6 +68,7 @@ export class Card {
 	}
 
 	drawFrame() {
+		setText(this.title, 'Selected frame');
 		const { view, shown, detail } = this.model;
 		const known = detail?.frame.frame === view.frame ? detail?.frame : null;
 		const row = known ?? (view.frame === null ? null : shown.get(view.frame));
@@ -66,41 +84,20 @@ export class Card {
 	drawRange() {
 		const { view, shown } = this.model;
 		const { first, last } = view.range ?? this.model.window();
-		const numbers = summary(shown, first, last);
+		const slow = budgetOf(this.model.setting('strip.budget', '')) ?? BUDGET_MS;
+		const numbers = summary(shown, first, last, slow * 1e6);
 		setText(byId('range-title', HTMLElement), view.range
 			? `Range ${count(first)} to ${count(last)}` : 'Frames shown');
 		const texts = [
-			count(numbers.present), Number.isNaN(numbers.fps) ? '–' : numbers.fps.toFixed(1),
+			count(numbers.frames), Number.isNaN(numbers.fps) ? '–' : numbers.fps.toFixed(1),
 			milliseconds(numbers.mean), milliseconds(numbers.p50), milliseconds(numbers.p95), milliseconds(numbers.p99),
 			numbers.worstFrame ? `${milliseconds(numbers.worst)} (frame ${count(numbers.worstFrame)})` : '–',
-			count(numbers.lost),
+			percent(numbers.slowShare * 100), count(numbers.lost),
 		];
 		texts.forEach((text, at) => setText(this.range[at], numbers.present ? text : '–'));
-		this.range[7].classList.toggle('warn', numbers.lost > 0);
+		setText(/** @type {Element} */ (this.range[7].previousElementSibling), `Time in frames over ${slow.toFixed(1)} ms`);
+		this.range[8].classList.toggle('warn', numbers.lost > 0);
 	}
-
-	drawTop() {
-		const tracks = (this.model.detail?.tracks ?? []).filter((track) => track.thread.kind !== 'gpu_queue');
-		fillLines(this.top, selfByName(tracks));
-		fillLines(this.waits, selfByName(tracks, true));
-	}
-}
-
-/** Makes the lines of a list once. @param {HTMLElement} list @param {number} length */
-function makeLines(list, length) {
-	list.replaceChildren(...Array.from({ length }, () => element('li', {}, element('span'), element('span'))));
-	return list;
-}
-
-/** @param {HTMLElement} list @param {{name: string, self: number, calls: number}[]} zones */
-function fillLines(list, zones) {
-	[...list.children].forEach((item, at) => {
-		const [name, time] = item.children;
-		const zone = zones[at];
-		setText(name, zone?.name ?? (at ? '' : '–'));
-		setText(time, zone ? `${duration(zone.self)} in ${count(zone.calls)}` : '');
-		/** @type {HTMLElement} */ (name).title = zone?.name ?? '';
-	});
 }
 
 /** Fills a list once; its values are changed in place. @param {HTMLElement} list @param {string[]} labels */

@@ -2,7 +2,7 @@
 // From frames to what the strip draws: columns, their worst frame, the scale, and the numbers over a range.
 // Pure: no DOM.
 
-import { FLAG_STARTUP, FLAGS_LOSSY } from './frames.js';
+import { FLAGS_LEFT_OUT, FLAGS_LOSSY } from './frames.js';
 
 /** @typedef {import('./frames.js').FrameRing} FrameRing */
 
@@ -90,40 +90,77 @@ export function percentile(sorted, share) {
 }
 
 /**
- * The numbers over a range of frames. Startup frames are outside statistics; worst is a maximum.
- * @param {FrameRing} ring @param {number} first @param {number} last
+ * The numbers over a range of frames, as the API's statistics have them: startup, paused and loading frames and those with
+ * a step of the clock are left out, unless there are no others; worst is a maximum.
+ * @param {FrameRing} ring @param {number} first @param {number} last @param {number} [slow] a frame above so many ns is slow
  */
-export function summary(ring, first, last) {
-	const walls = new Float64Array(Math.max(0, last - first + 1));
-	let frames = 0;
-	let total = 0;
-	let worst = 0;
-	let worstFrame = 0;
-	let lost = 0;
-	let present = 0;
-	for (let n = first; n <= last; n++) {
-		const at = ring.slot(n);
-		if (at < 0)
-			continue;
-		present++;
-		lost += ring.lost[at];
-		if (ring.flags[at] & FLAG_STARTUP)
-			continue;
-		const wall = ring.wall[at];
-		walls[frames++] = wall;
-		total += wall;
-		if (wall > worst) {
-			worst = wall;
-			worstFrame = n;
-		}
-	}
-	const sorted = walls.subarray(0, frames).sort();
+export function summary(ring, first, last, slow = Infinity) {
+	const present = slotsOf(ring, first, last);
+	const counted = present.filter((at) => !(ring.flags[at] & FLAGS_LEFT_OUT));
+	const slots = counted.length ? counted : present;
+	const sorted = Float64Array.from(slots, (at) => ring.wall[at]).sort();
+	const total = sorted.reduce((sum, wall) => sum + wall, 0);
+	const worstAt = slots.reduce((best, at) => (best < 0 || ring.wall[at] > ring.wall[best] ? at : best), -1);
 	return {
-		frames, present, lost, worst, worstFrame,
-		mean: frames ? total / frames : NaN,
-		fps: total ? (frames * 1e9) / total : NaN,
+		frames: slots.length,
+		present: present.length,
+		lost: present.reduce((sum, at) => sum + ring.lost[at], 0),
+		worst: worstAt < 0 ? 0 : ring.wall[worstAt],
+		worstFrame: worstAt < 0 ? 0 : ring.number[worstAt],
+		mean: slots.length ? total / slots.length : NaN,
+		fps: total ? (slots.length * 1e9) / total : NaN,
+		slowShare: total ? sorted.reduce((sum, wall) => sum + (wall > slow ? wall : 0), 0) / total : NaN,
 		p50: percentile(sorted, 0.5),
 		p95: percentile(sorted, 0.95),
 		p99: percentile(sorted, 0.99),
 	};
+}
+
+/** @param {FrameRing} ring @param {number} first @param {number} last @returns {number[]} of the frames that are there */
+function slotsOf(ring, first, last) {
+	const made = [];
+	for (let n = first; n <= last; n++) {
+		const at = ring.slot(n);
+		if (at >= 0)
+			made.push(at);
+	}
+	return made;
+}
+
+const HELD_NS = 250e6;
+
+/**
+ * Numbers that hold still: means over the frames that ended in the last whole quarter of a second of the session's time, or
+ * in the last one before it in which any did; worst is a maximum. null: there is none yet.
+ * @param {FrameRing} ring @param {number} last
+ */
+export function heldNumbers(ring, last) {
+	const endOf = (/** @type {number} */ at) => ring.begin[at] + ring.wall[at];
+	const newest = ring.slot(last);
+	if (newest < 0)
+		return null;
+	const open = Math.floor(endOf(newest) / HELD_NS);
+	let window = -1;
+	/** @type {number[]} */
+	const slots = [];
+	for (let n = last; n >= ring.first; n--) {
+		const at = ring.slot(n);
+		const of = at < 0 ? open : Math.floor(endOf(at) / HELD_NS);
+		if (of >= open)
+			continue;
+		if (slots.length && of !== window)
+			break;
+		window = of;
+		slots.push(at);
+	}
+	/** @param {Float64Array} values */
+	const mean = (values) => {
+		const known = slots.map((at) => values[at]).filter((ns) => !Number.isNaN(ns));
+		return known.length ? known.reduce((sum, ns) => sum + ns, 0) / known.length : null;
+	};
+	return slots.length ? {
+		frames: slots.length, worst: Math.max(...slots.map((at) => ring.wall[at])),
+		wall: mean(ring.wall), cpu: mean(ring.cpu), gpu: mean(ring.gpu),
+		waits: [mean(ring.waitGpu), mean(ring.waitPresent), mean(ring.waitCap)],
+	} : null;
 }

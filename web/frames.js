@@ -27,7 +27,10 @@ export const FLAGS = [
 /** @param {string} name */
 export const flagBit = (name) => 1 << FLAGS.indexOf(name);
 
-export const FLAG_STARTUP = flagBit('startup');
+/** Outside statistics. */
+export const FLAGS_LEFT_OUT = flagBit('startup') | flagBit('paused') | flagBit('loading') | flagBit('clock_step');
+/** The clock is not to be trusted there. */
+export const FLAGS_DOUBTFUL = flagBit('clock_doubtful') | flagBit('clock_step');
 /** Something of the frame was lost: hatched. */
 export const FLAGS_LOSSY = flagBit('lost_events') | flagBit('marks_lost');
 

@@ -23,6 +23,7 @@ import { SqlPanel } from './sql.js';
 import { Strip } from './strip.js';
 import { StripMarks } from './strip_marks.js';
 import { TablesPanel } from './tables.js';
+import { TopZones } from './top_zones.js';
 import { Timeline } from './timeline.js';
 import { TopBar } from './topbar.js';
 import { StripVerdicts, VerdictCard } from './verdict.js';
@@ -53,6 +54,7 @@ const topBar = new TopBar(model);
 const actions = new Actions(model, () => invalidate('actions'));
 const verdict = new VerdictCard(model, () => invalidate('verdict'));
 const card = new Card(model);
+const topZones = new TopZones(model, () => invalidate('top'));
 const framesTable = new FramesTable(model);
 const zonesTable = new ZonesTable(model, (start, length) => timeline.zoomTo(start, length));
 const frameLists = new FrameLists(model);
@@ -80,7 +82,9 @@ const VIEWS = [
 	[['numbers', 'held'], () => strip.showTip()],
 	[['frames', 'held', 'session'], () => framesTable.draw()],
 	[['numbers', 'selection', 'session', 'held', 'verdict'], () => verdict.draw()],
-	[['numbers', 'selection', 'detail', 'session'], () => card.draw()],
+	[['numbers', 'selection', 'detail', 'session', 'settings'], () => card.draw()],
+	[['numbers', 'selection', 'session', 'held', 'top'], () => topZones.draw()],
+	[['numbers', 'selection', 'session', 'status', 'detail'], drawDoubt],
 	[['detail', 'selection', 'session', 'connection', 'held', 'numbers'], drawNotes],
 	[['settings', 'session', 'selection'], drawFields],
 ];
@@ -115,6 +119,13 @@ function drawWelcome() {
 	const first = model.empty;
 	byId('welcome', HTMLElement).hidden = !first;
 	document.body.classList.toggle('first-visit', first);
+}
+
+/** A clock that is not to be trusted is told of once in words, and at every number with a sign. */
+function drawDoubt() {
+	const doubt = model.doubt();
+	document.body.classList.toggle('doubtful', Boolean(doubt));
+	setText(byId('doubt', HTMLElement), doubt && `⚠ Clock doubtful: ${doubt}`);
 }
 
 function drawNotes() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What is marked on the strip beside the frames themselves: budgets, spikes, allocations, collections. Pure: no DOM.
 
-/** A frame above it is slow, where the user has no budget: a 60th of a second, as the API has it. */
-export const BUDGET_MS = 1000 / 60;
-const USUAL_MS = [1000 / 60, 1000 / 30];
+const USUAL_MS = [16.7, 33.3];
+/** A frame above it is slow, where the user has no budget. */
+export const BUDGET_MS = USUAL_MS[0];
 const HIGHEST_MS = 60_000;
 
 /** The user's own budget in ms; null: none, or no number. @param {string} text */

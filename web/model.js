@@ -5,7 +5,7 @@
 
 import { ApiError, framePath, framesBetweenPath, framesPath, getJson, openPath, openStream, sessionPath } from './api.js';
 import { WINDOW, summary, windowOf } from './columns.js';
-import { FrameRing } from './frames.js';
+import { FLAGS_DOUBTFUL, FrameRing, flagBit } from './frames.js';
 import { buildTrack, extentOf, openOf, withGpuSpans } from './zones.js';
 import { decodeView, emptyView, encodeView, streamOf } from './view.js';
 
@@ -112,6 +112,20 @@ export class Model {
 		const { first, last } = this.window();
 		const from = Math.max(first, this.shown.first);
 		return this.shown.last ? { ...about, from, to: Math.min(last, this.shown.last), what: 'shown' } : null;
+	}
+
+	/** Why the clock of what is shown is not to be trusted; '' otherwise. */
+	doubt() {
+		const scope = this.scope();
+		const { session, status, shown } = this;
+		if (session?.state === 'live' && status?.clock?.error)
+			return status.clock.error;
+		let flags = 0;
+		for (let n = scope?.from ?? 1; n <= (scope?.to ?? 0); n++)
+			flags |= shown.slot(n) < 0 ? 0 : shown.flags[shown.slot(n)];
+		if (flags & flagBit('clock_doubtful'))
+			return 'the processor has no steady one, times are the system\'s, read with a call.';
+		return flags & FLAGS_DOUBTFUL ? 'it stepped within these frames (suspend or migration).' : '';
 	}
 
 	/** What a panel was set to. @param {string} name "tables.sort" @param {string} usual when nothing is set */

@@ -7,11 +7,12 @@ import { Asked } from './asked.js';
 import { byId, element, setText } from './dom.js';
 import { count, milliseconds, percent, plural } from './format.js';
 import { HOLDERS } from './palette.js';
-import { heldBy, stacksOf } from './verdict_text.js';
+import { disputeText, heldBy, stacksOf } from './verdict_text.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
 const REFRESH_MS = 2000;
+const CARD_MS = 1000;
 
 /** The parts of each frame on the strip. */
 export class StripVerdicts {
@@ -64,14 +65,28 @@ export class VerdictCard {
 		this.bar = byId('verdict-bar', HTMLElement);
 		this.parts = byId('verdict-parts', HTMLElement);
 		this.note = byId('verdict-note', HTMLElement);
+		this.dispute = byId('verdict-dispute', HTMLElement);
+		this.askedAt = -Infinity;
+		/** The session whose newest frames were asked for; null: another selection was. @type {string|null} */
+		this.about = null;
 		/** @type {any} */
 		this.drawn = null;
 	}
 
 	draw() {
 		const scope = this.model.scope();
+		const now = performance.now();
+		if (scope?.what === 'shown' && this.about === scope.session && now - this.askedAt < CARD_MS)
+			return this.drawAnswer(scope);
+		this.about = scope?.what === 'shown' ? scope.session : null;
+		this.askedAt = now;
 		const stream = scope?.stream === null || !scope ? '' : `&stream=${encodeURIComponent(scope.stream)}`;
 		this.asked.want(scope ? `${sessionPath(scope.session)}/verdict?from=${scope.from}&to=${scope.to}${stream}` : null);
+		this.drawAnswer(scope);
+	}
+
+	/** @param {any} scope */
+	drawAnswer(scope) {
 		const { answer, problem } = this.asked;
 		if (!answer) {
 			setText(this.title, 'Verdict');
@@ -105,5 +120,6 @@ export class VerdictCard {
 			element('dd', {}, `${milliseconds(ns / Math.max(1, answer.frames_judged))}  ${percent((ns / answer.wall_ns) * 100)}`)]));
 		const kernel = answer.frames.filter((/** @type {any} */ one) => one.kernel).length;
 		setText(this.note, `${plural(answer.frames_judged, 'frame')} judged, means per frame; the kernel was asked about ${count(kernel)} of them. Confidence ${percent(answer.confidence * 100)}.`);
+		setText(this.dispute, disputeText(answer));
 	}
 }

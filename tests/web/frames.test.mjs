@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { columnOf, columnsOf, percentile, scaleFor, stackOf, summary, windowOf } from '../../web/columns.js';
+import { columnOf, columnsOf, heldNumbers, percentile, scaleFor, stackOf, summary, windowOf } from '../../web/columns.js';
 import { FrameRing } from '../../web/frames.js';
 
 /** A frame row with the given wall time in ms. */
@@ -134,4 +134,46 @@ test('a summary leaves startup out, takes the maximum as worst and counts losses
 	assert.equal(numbers.mean, 25e6);
 	assert.equal(numbers.fps, 40);
 	assert.equal(numbers.lost, 7);
+});
+
+test('what the API leaves out of statistics is left out, unless there is nothing else', () => {
+	const ring = new FrameRing();
+	ring.put(row(1, 90, { flags: ['startup'] }));
+	['paused', 'loading', 'clock_step', 'late_events'].forEach((flag, at) => ring.put(row(at + 2, 10 * (at + 1), { flags: [flag] })));
+	const numbers = summary(ring, 1, 5);
+	assert.deepEqual([numbers.frames, numbers.present, numbers.worst, numbers.worstFrame], [1, 5, 40e6, 5]);
+	assert.deepEqual([summary(ring, 1, 1).frames, summary(ring, 1, 1).mean], [1, 90e6]);
+});
+
+test('the share of time in slow frames is of time, not of frames', () => {
+	const { slowShare } = summary(ringOf([10, 10, 10, 30]), 1, 4, 16.7e6);
+	assert.equal(slowShare, 0.5);
+	assert.equal(summary(ringOf([10, 10]), 1, 2, 10e6).slowShare, 0);
+	assert.ok(Number.isNaN(summary(new FrameRing(), 1, 2, 10e6).slowShare));
+});
+
+/** Frames of 10 ms that end at these times in ms. */
+function endingAt(...ends) {
+	const ring = new FrameRing();
+	ends.forEach((end, at) => ring.put(row(at + 1, 10, { begin_ns: (end - 10) * 1e6, cpu_ns: (at + 1) * 1e6, gpu_ns: at % 2 ? null : 4e6 })));
+	return ring;
+}
+
+test('held numbers are means of the last whole quarter of a second, and do not move within it', () => {
+	const ring = endingAt(240, 260, 300, 499, 510);
+	const held = heldNumbers(ring, 5);
+	assert.deepEqual([held.frames, held.wall, held.cpu, held.worst], [3, 10e6, 3e6, 10e6]);
+	assert.equal(held.gpu, 4e6);
+	assert.deepEqual(held.waits, [null, null, null]);
+	assert.equal(heldNumbers(ring, 4).frames, 1);
+	ring.put(row(6, 10, { begin_ns: 735e6 }));
+	assert.deepEqual(heldNumbers(ring, 6), held);
+	ring.put(row(7, 10, { begin_ns: 745e6 }));
+	assert.equal(heldNumbers(ring, 7).frames, 2);
+});
+
+test('a window in which no frame ended is passed over; in the first there is nothing yet', () => {
+	assert.equal(heldNumbers(endingAt(20, 900), 2).frames, 1);
+	assert.equal(heldNumbers(endingAt(20, 30), 2), null);
+	assert.equal(heldNumbers(new FrameRing(), 0), null);
 });

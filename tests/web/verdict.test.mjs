@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { disputeText, heldBy, stacksOf } from '../../web/verdict_text.js';
+
+const part = (name, ns, kernel = 0) => ({ part: name, ns, evidence_ns: { zone: 0, kernel, both: 0 } });
+
+test('parts stand where their holder does, and what is not known stands for itself', () => {
+	assert.deepEqual(heldBy([part('cpu', 1), part('spin', 2), part('lock', 3), part('new', 4), part('other', 5)]), [3, 0, 0, 0, 0, 3, 0, 0, 9]);
+});
+
+test('a frame whose events are gone is not stacked', () => {
+	const frame = (number, events) => ({ frame: number, events, parts: [part('unknown', 7)] });
+	assert.deepEqual([...stacksOf([frame(1, 'gone'), frame(2, 'complete'), frame(3, 'lost')]).keys()], [2, 3]);
+});
+
+test('where kernel and zones differ is told, when it is worth a word', () => {
+	const answer = (parts) => ({ wall_ns: 200e6, frames_judged: 10, parts });
+	assert.equal(disputeText(answer([part('cpu', 100e6, 100e6), part('present', 100e6), part('runnable', 9e6, 9e6)])), '');
+	assert.equal(disputeText(answer([part('spin', 1.9e6), part('lock', 2e6, 1.9e6)])), '');
+	assert.equal(disputeText(answer([part('spin', 20e6), part('lock', 30e6, 10e6), part('io', 10e6, 10e6)])),
+		'Kernel and zones differ: 2.00 ms (10.0 %) ran within wait zones; 2.00 ms (10.0 %) waited outside of wait zones.');
+});
