@@ -29,7 +29,7 @@ const MORE = 500;
 export class Table {
 	/**
 	 * @param {HTMLElement} at where it is put
-	 * @param {{caption: string, columns: Column<R>[], filter?: boolean, empty?: string, limit?: number,
+	 * @param {{caption: string, columns: Column<R>[], filter?: boolean, empty?: string, limit?: number, double?: (row: R) => void,
 	 *   reorder?: (order: Order) => void}} options reorder: the rows come ordered; called when another order is wanted
 	 */
 	constructor(at, options) {
@@ -159,6 +159,9 @@ export class Table {
 	/** @param {R} row */
 	buildRow(row) {
 		const made = element('tr');
+		const { double } = this.options;
+		if (double)
+			made.addEventListener('dblclick', () => double(row));
 		for (const column of this.options.columns) {
 			const cell = element('td');
 			if (column.number)

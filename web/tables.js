@@ -7,6 +7,7 @@ import { ApiError, sendJson, sessionPath } from './api.js';
 import { Asked } from './asked.js';
 import { element, setText } from './dom.js';
 import { count, duration, percent, place, plural } from './format.js';
+import { PathPlots } from './path_plots.js';
 import { Table } from './table.js';
 import { ZoneHistory } from './zone_history.js';
 import { VIEWS, choosable, columnsOfView, levelOf, levelPath, shareOf, usualOrder, zonesPath } from './zone_rows.js';
@@ -15,6 +16,7 @@ import { VIEWS, choosable, columnsOfView, levelOf, levelPath, shareOf, usualOrde
 
 const LIMIT = 1000;
 const LEVELS_MS = 2000;
+const REFRESH_MS = 1000;
 
 export class TablesPanel {
 	/** @param {HTMLElement} at @param {Model} model @param {() => void} invalidate */
@@ -24,6 +26,12 @@ export class TablesPanel {
 		this.zones = new Asked(invalidate);
 		this.levels = new Asked(invalidate);
 		this.levelsAt = -Infinity;
+		this.askedAt = -Infinity;
+		/** What the last question was about. */
+		this.about = '';
+		this.plots = new PathPlots(model, invalidate);
+		/** Where the row that was asked for is; '' otherwise. */
+		this.place = '';
 		/** Why a level could not be set; '' otherwise. */
 		this.refused = '';
 		/** What the table shows. @type {any} */
@@ -34,9 +42,11 @@ export class TablesPanel {
 		this.columnBox = element('details', { class: 'chooser' }, element('summary', {}, 'Columns'), element('div'));
 		at.append(this.buildFields());
 		this.note = element('p', { class: 'note', role: 'status' });
-		at.append(this.note);
+		this.setLevels = element('p', { class: 'note set-levels', hidden: '' });
+		at.append(this.note, this.setLevels);
 		this.table = new Table(at, {
 			caption: 'Zones', columns: [], limit: LIMIT, empty: 'No zone ran here.',
+			double: (row) => this.tellPlace(row),
 			reorder: ({ key, down }) => model.set('tables.sort', `${key}-${down ? 'down' : 'up'}`),
 		});
 		this.history = new ZoneHistory(at, model, invalidate);
@@ -83,12 +93,48 @@ export class TablesPanel {
 		const scope = this.model.scope();
 		const wanted = this.wanted();
 		const nameless = wanted.view === 'callers' && !wanted.text;
-		this.zones.want(scope && !nameless ? zonesPath(scope, wanted) : null);
+		this.ask(nameless ? null : scope, wanted);
 		this.askLevels(scope, wanted.view);
+		this.plots.follow(wanted.view);
 		this.drawFields(wanted);
 		this.drawRows(wanted, scope);
+		this.drawSetLevels();
 		setText(this.note, this.noteText(scope, nameless));
 		this.history.draw(scope, this.model.setting('tables.zone', ''));
+	}
+
+	/** While frames come, newer ones are asked for once a second; anything else at once. @param {ReturnType<Model['scope']>} scope @param {import('./zone_rows.js').Wanted} wanted */
+	ask(scope, wanted) {
+		const about = JSON.stringify([scope?.what === 'shown' ? scope.session : scope, wanted]);
+		if (about === this.about && scope?.what === 'shown' && performance.now() - this.askedAt < REFRESH_MS)
+			return;
+		if (about !== this.about)
+			this.place = '';
+		this.about = about;
+		this.askedAt = performance.now();
+		this.zones.want(scope && zonesPath(scope, wanted));
+	}
+
+	/** Where a zone is in the source. @param {any} row */
+	tellPlace(row) {
+		this.place = `${row.name ?? 'no zone'}: ${place(row.file, row.line) || 'its place in the source is not known'}. `;
+		this.draw();
+	}
+
+	/** What is set anywhere, and a way to take each away, whatever rows there are. */
+	drawSetLevels() {
+		const levels = (this.levels.answer?.levels ?? []).filter((/** @type {any} */ level) => level.own !== null && level.path.length);
+		const text = JSON.stringify(levels.map((/** @type {any} */ level) => [level.path, level.own]));
+		this.setLevels.hidden = !levels.length;
+		if (text === this.setLevels.dataset.levels)
+			return;
+		this.setLevels.dataset.levels = text;
+		this.setLevels.replaceChildren('Detail set here: ', ...levels.map((/** @type {any} */ level) => {
+			const name = level.path.join(' › ');
+			const clear = element('button', { type: 'button', 'aria-label': `Clear the detail of ${name}` }, 'Clear');
+			clear.addEventListener('click', () => this.setLevel(level.path, null));
+			return element('span', {}, `${name}: ${level.own} `, clear);
+		}));
 	}
 
 	/** @param {ReturnType<Model['scope']>} scope @param {string} view */
@@ -114,8 +160,15 @@ export class TablesPanel {
 		const { range } = answer;
 		const out = Object.entries(range.left_out).filter(([, n]) => n).map(([why, n]) => `${count(/** @type {number} */ (n))} ${why.replaceAll('_', ' ')}`);
 		const lost = answer.lost_events ? ` ${plural(answer.lost_events, 'event')} lost here: numbers are too small.` : '';
-		return `Frames ${count(range.from)} to ${count(range.to)}: ${plural(range.frames, 'frame')}, ${duration(range.wall_ns)}`
-			+ `${out.length ? ` (left out: ${out.join(', ')})` : ''}. ${count(answer.zones.length)} of ${plural(answer.count, 'row')}.${lost}`;
+		const idle = answer.zones.length - this.rows(answer).length;
+		const rest = idle ? ` ${plural(idle, 'row')} without a call left out.` : '';
+		return `${this.place}Frames ${count(range.from)} to ${count(range.to)}: ${plural(range.frames, 'frame')}, ${duration(range.wall_ns)}`
+			+ `${out.length ? ` (left out: ${out.join(', ')})` : ''}. ${count(answer.zones.length)} of ${plural(answer.count, 'row')}.${rest}${lost}`;
+	}
+
+	/** Those in which any time was spent. @param {any} answer @returns {any[]} */
+	rows(answer) {
+		return (answer?.zones ?? []).filter((/** @type {any} */ row) => row.calls !== 0 || row.total_ns > 0);
 	}
 
 	/** @param {import('./zone_rows.js').Wanted} wanted */
@@ -139,7 +192,7 @@ export class TablesPanel {
 	drawRows(wanted, scope) {
 		const { answer } = this.zones;
 		const chosen = this.model.setting('tables.columns', '');
-		const key = JSON.stringify([wanted.view, chosen, wanted.order, this.levels.answer?.levels, this.levels.answer?.default]);
+		const key = JSON.stringify([wanted.view, chosen, wanted.order, this.levels.answer?.levels, this.levels.answer?.default, this.plots.serves(wanted.view)]);
 		if (answer === this.shown && key === this.shownKey)
 			return;
 		const asked = key !== this.shownKey || scope?.what !== 'shown';
@@ -153,7 +206,8 @@ export class TablesPanel {
 		}
 		this.shown = answer;
 		this.shownKey = key;
-		this.table.show([...(answer?.zones ?? []), ...(answer?.callees ?? []).map((/** @type {any} */ row) => ({ ...row, inside: true }))], wanted.order);
+		this.plots.forget();
+		this.table.show([...this.rows(answer), ...(answer?.callees ?? []).map((/** @type {any} */ row) => ({ ...row, inside: true }))], wanted.order);
 	}
 
 	/** @param {string} view @param {string} chosen @returns {import('./table.js').Column<any>[]} */
@@ -173,7 +227,8 @@ export class TablesPanel {
 		};
 		const thread = { label: 'Thread', text: (/** @type {any} */ row) => row.thread_name ?? (row.threads > 1 ? `${row.threads} threads` : row.gpu ? 'gpu' : '') };
 		const level = { label: 'Detail', hint: 'What is recorded below this zone', text: () => '', node: (/** @type {any} */ row) => this.levelCell(row) };
-		return [name, bar, thread, ...(view === 'tree' && this.levels.answer ? [level] : []), ...columnsOfView(view, chosen)];
+		const plot = { label: 'Last 12 s', hint: 'The longest frame of each half second, on a scale of the row\'s own', text: () => '', node: (/** @type {any} */ row) => this.plots.cell(row) };
+		return [name, bar, ...(this.plots.serves(view) ? [plot] : []), thread, ...(view === 'tree' && this.levels.answer ? [level] : []), ...columnsOfView(view, chosen)];
 	}
 
 	/** @param {any} row @param {string} view */
@@ -182,12 +237,13 @@ export class TablesPanel {
 		const where = place(row.file, row.line);
 		button.title = where;
 		button.addEventListener('click', () => this.model.set('tables.zone', `${row.gpu ? 'gpu_zone' : 'zone'}:${row.name}`));
-		button.addEventListener('dblclick', () => setText(this.note, where || 'The source of this zone is not known.'));
 		return button;
 	}
 
 	/** The level of a node of the tree: inherited, or set here. @param {any} row */
 	levelCell(row) {
+		if (row.gpu)
+			return document.createTextNode('');
 		const path = levelPath(row);
 		const { own, inherited, from } = levelOf(this.levels.answer, path);
 		const select = element('select', { 'aria-label': `Detail below ${row.name}`, class: own === null ? 'level' : 'level own' },

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The rows of the tree of zones over the last 12 seconds of a live game: what each path took in a frame, the longest of each
+// half second. What is new is asked for twice a second; a plot belongs to its path, wherever the row goes.
+
+import { Asked } from './asked.js';
+import { element } from './dom.js';
+import { duration } from './format.js';
+import { palette } from './palette.js';
+import { Slots } from './slots.js';
+import { zonesPath } from './zone_rows.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+const SLOT_MS = 500;
+const SLOTS = 24;
+const SIZE = { width: 72, height: 18 };
+/** Rows that get a plot: more would cost a frame of the page. */
+const PLOTTED = 100;
+
+/** @param {any} row of the tree */
+const keyOf = (row) => JSON.stringify([row.gpu, row.thread, row.path]);
+
+export class PathPlots {
+	/** @param {Model} model @param {() => void} invalidate */
+	constructor(model, invalidate) {
+		this.model = model;
+		this.asked = new Asked(invalidate);
+		this.slots = new Slots(SLOTS);
+		/** @type {any} */
+		this.taken = null;
+		this.session = 0;
+		this.next = 0;
+		this.askedAt = -Infinity;
+		/** The canvases on the page, by path. @type {Map<string, HTMLCanvasElement>} */
+		this.canvases = new Map();
+	}
+
+	/** Whether there is anything to plot. @param {string} view */
+	serves(view) {
+		return view === 'tree' && this.model.session?.state === 'live' && this.model.stream === null;
+	}
+
+	/** Asks for the frames since the last question. @param {string} view */
+	follow(view) {
+		const { model } = this;
+		const session = model.session?.id ?? 0;
+		if (session !== this.session || !this.serves(view)) {
+			this.session = session;
+			this.slots.clear();
+			this.next = model.ring.last + 1;
+			this.asked.want(null);
+		}
+		if (!this.serves(view))
+			return;
+		this.take();
+		const waits = this.asked.path !== null && !this.asked.fresh && !this.asked.problem;
+		if (waits || performance.now() - this.askedAt < SLOT_MS || model.ring.last < this.next)
+			return;
+		this.askedAt = performance.now();
+		const scope = { session: String(session), stream: null, from: this.next, to: model.ring.last, what: /** @type {'range'} */ ('range') };
+		this.next = model.ring.last + 1;
+		this.asked.want(zonesPath(scope, { view: 'tree', order: { key: 'total', down: true }, text: '', thread: '', category: '', perFrame: true, limit: 1000 }));
+	}
+
+	take() {
+		const { answer } = this.asked;
+		if (!answer || answer === this.taken)
+			return;
+		this.taken = answer;
+		this.slots.push(answer.zones.map((/** @type {any} */ row) => [keyOf(row), row.max_ns]));
+		this.canvases.forEach((canvas, key) => this.paint(canvas, key));
+	}
+
+	/** The rows are built anew. */
+	forget() {
+		this.canvases.clear();
+	}
+
+	/** @param {any} row @returns {Node} */
+	cell(row) {
+		if (this.canvases.size >= PLOTTED)
+			return document.createTextNode('');
+		const ratio = Math.min(3, Math.max(1, Math.round(window.devicePixelRatio || 1)));
+		const canvas = element('canvas', { width: String(SIZE.width * ratio), height: String(SIZE.height * ratio), class: 'path-plot', role: 'img' });
+		const key = keyOf(row);
+		this.canvases.set(key, canvas);
+		this.paint(canvas, key);
+		return canvas;
+	}
+
+	/** @param {HTMLCanvasElement} canvas @param {string} key */
+	paint(canvas, key) {
+		const values = this.slots.of(key);
+		const most = Math.max(0, ...values.map((value) => value ?? 0));
+		const text = most ? `The longest frame of each half second of 12 s; at most ${duration(most)}` : 'Nothing yet in these 12 s';
+		canvas.setAttribute('aria-label', text);
+		canvas.title = text;
+		const context = canvas.getContext('2d');
+		if (!context)
+			return;
+		context.clearRect(0, 0, canvas.width, canvas.height);
+		context.fillStyle = palette()['hold-cpu'];
+		const step = canvas.width / SLOTS;
+		values.forEach((value, at) => {
+			const high = value && most ? Math.max(1, (value / most) * canvas.height) : 0;
+			context.fillRect(at * step, canvas.height - high, Math.max(1, step - 1), high);
+		});
+	}
+}
