@@ -20,6 +20,9 @@ export class ApiError extends Error {
  */
 export const getJson = (path, signal) => ask(path, { signal });
 
+/** An answer of bytes. @param {string} path below /api/v1 @returns {Promise<ArrayBuffer>} */
+export const getBytes = (path) => ask(path, {}, (answer) => answer.arrayBuffer());
+
 /**
  * Changes something: a body is sent as JSON. The daemon answers with what is in force now.
  * @param {'PUT'|'POST'|'PATCH'|'DELETE'} method @param {string} path below /api/v1 @param {any} [body]
@@ -31,8 +34,8 @@ export const sendJson = (method, path, body) => ask(path, body === undefined ? {
 /** Sends a file as it is. @param {string} path below /api/v1 @param {Blob} file @returns {Promise<any>} */
 export const sendFile = (path, file) => ask(path, { method: 'POST', body: file, headers: { accept: 'application/json', 'content-type': 'application/octet-stream' } });
 
-/** @param {string} path @param {RequestInit} request @returns {Promise<any>} */
-async function ask(path, request) {
+/** @param {string} path @param {RequestInit} request @param {(answer: Response) => Promise<any>} [read] @returns {Promise<any>} */
+async function ask(path, request, read = (answer) => answer.json()) {
 	let answer;
 	try {
 		answer = await fetch(BASE + path, { headers: { accept: 'application/json' }, ...request });
@@ -43,11 +46,11 @@ async function ask(path, request) {
 	}
 	if (answer.status === 204)
 		return null;
-	const body = await answer.json().catch(() => null);
+	const body = await (answer.ok ? read(answer) : answer.json()).catch(() => null);
 	if (!answer.ok)
 		throw new ApiError(answer.status, problemText(body) ?? `the daemon answered ${answer.status}`);
 	if (body === null)
-		throw new ApiError(answer.status, 'the daemon\'s answer is not JSON');
+		throw new ApiError(answer.status, 'the daemon\'s answer cannot be read');
 	return body;
 }
 

@@ -8,9 +8,10 @@ import { ApiError, getJson } from './api.js';
 const SPACING_MS = 500;
 
 export class Asked {
-	/** @param {() => void} changed called when there is an answer, or a problem */
-	constructor(changed) {
+	/** @param {() => void} changed called when there is an answer, or a problem @param {(path: string) => Promise<any>} [get] */
+	constructor(changed, get = getJson) {
 		this.changed = changed;
+		this.get = get;
 		/** @type {string|null} */
 		this.path = null;
 		/** @type {string|null} what `answer` answers */
@@ -61,7 +62,7 @@ export class Asked {
 		this.lastAsked = performance.now();
 		this.asking = true;
 		try {
-			const answer = await getJson(path);
+			const answer = await this.get(path);
 			if (this.path !== null) {
 				this.answer = answer;
 				this.answered = path;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The tables of the page: frames and zones (each beside its canvas), counters, messages, data sources.
 
-import { byId, element } from './dom.js';
+import { byId, element, setText } from './dom.js';
 import { count, duration, milliseconds, place, quantity, sourceState, words } from './format.js';
 import { Table } from './table.js';
+import { zonesBetween } from './zones.js';
 
 /** @typedef {import('./model.js').Model} Model */
 /** @typedef {import('./frames.js').FrameRow} FrameRow */
 /** @typedef {{zone: import('./zones.js').Zone, self: number, track: string, start: number}} ZoneRow */
+/** @typedef {import('./range_tracks.js').Scene} Scene */
 
 const REFRESH_MS = 1000;
+const ZONES = 20_000; // rows of a table that is sorted and filtered here
 
 /** @param {string} id of a details element @returns {{details: HTMLDetailsElement, at: HTMLElement}} */
 function detailsOf(id) {
@@ -78,39 +81,63 @@ function frameColumns(open) {
 	];
 }
 
-/** The zones of the selected frame. */
+/** The zones of the timeline: of a range those in view. */
 export class ZonesTable {
-	/** @param {Model} model @param {(start: number, length: number) => void} zoomTo */
-	constructor(model, zoomTo) {
-		this.model = model;
+	/** @param {import('./timeline.js').Timeline} timeline */
+	constructor(timeline) {
+		this.timeline = timeline;
 		const { details, at } = detailsOf('zones-table');
 		this.details = details;
-		/** @type {import('./model.js').Detail|null|undefined} */
-		this.filled = undefined;
+		/** What the table was filled with. @type {any[]} */
+		this.filled = [];
+		this.note = element('p', { class: 'note' });
 		this.table = new Table(at, {
-			caption: 'Zones of the selected frame', filter: true, empty: 'No zone in this frame.',
-			columns: zoneColumns((row) => zoomTo(row.start, row.zone.duration_ns)),
+			caption: 'Zones of the timeline', filter: true, empty: 'No zone in view.',
+			columns: zoneColumns((row) => timeline.zoomTo(row.start, row.zone.duration_ns)),
 		});
+		at.append(this.note);
 		details.addEventListener('toggle', () => this.draw());
 	}
 
 	draw() {
-		const { detail } = this.model;
-		if (!this.details.open || this.filled === detail)
+		const { timeline } = this;
+		const view = timeline.view();
+		const scene = timeline.source.finest(view, timeline.canvas.clientWidth);
+		const part = scene && scene.frames.length > 1 ? view : { t0: -Infinity, t1: Infinity };
+		const filled = [scene, part.t0, part.t1];
+		if (!this.details.open || timeline.goal || filled.every((one, at) => one === this.filled[at]))
 			return;
-		this.filled = detail;
-		const origin = detail?.frame.begin_ns ?? 0;
-		this.table.show((detail?.tracks ?? []).flatMap((track) => track.zones.map((zone, at) => ({
-			zone, self: track.self[at], track: track.title, start: zone.start_ns - origin,
-		}))));
+		this.filled = filled;
+		const { rows, all } = rowsOf(scene, part);
+		this.table.show(rows);
+		setText(this.note, rows.length < all ? `The first ${count(rows.length)} of ${count(all)} in view: zoom in for the others.` : '');
 	}
+}
+
+/** The zones of a scene in a view, a track after the other. @param {Scene|null} scene @param {import('./zones.js').View} view */
+function rowsOf(scene, view) {
+	/** @type {ZoneRow[]} */
+	const rows = [];
+	let all = 0;
+	for (const lane of scene?.tracks ?? []) {
+		const shown = lane.rows.flatMap((row) => {
+			const { first, count: many } = zonesBetween(row, view.t0, view.t1);
+			all += many;
+			return [...row.zone.subarray(first, first + Math.min(many, ZONES))];
+		}).sort((a, b) => a - b);
+		for (const at of shown.slice(0, ZONES - rows.length)) {
+			const zone = lane.zone(at);
+			rows.push({ zone, self: lane.self[at], track: lane.title, start: zone.start_ns - (scene?.origin ?? 0) });
+		}
+	}
+	return { rows, all };
 }
 
 /** @param {(row: ZoneRow) => void} open @returns {import('./table.js').Column<ZoneRow>[]} */
 function zoneColumns(open) {
 	return [
 		{ label: 'Thread', whole: true, text: (row) => row.track },
-		{ label: 'Zone', text: (row) => row.zone.name, indent: (row) => row.zone.depth, open },
+		{ label: 'Zone', text: (row) => ((row.zone.merged ?? 1) > 1 ? `${count(row.zone.merged)} short zones, the longest ${row.zone.name}` : row.zone.name), indent: (row) => row.zone.depth, open },
 		{ label: 'Start', number: true, text: (row) => duration(row.start), order: (row) => row.start },
 		{ label: 'Duration', number: true, text: (row) => duration(row.zone.duration_ns), order: (row) => row.zone.duration_ns },
 		{ label: 'Self', number: true, text: (row) => duration(row.self), order: (row) => row.self },
@@ -121,11 +148,14 @@ function zoneColumns(open) {
 	];
 }
 
-/** Counters and messages of the selected frame. */
+/** Counters of the selected frame, and messages of the timeline. */
 export class FrameLists {
-	/** @param {Model} model */
-	constructor(model) {
+	/** @param {Model} model @param {import('./timeline.js').Timeline} timeline */
+	constructor(model, timeline) {
 		this.model = model;
+		this.timeline = timeline;
+		/** @type {any[]} what the lists were filled with */
+		this.filled = [];
 		this.counters = new Table(byId('counters', HTMLElement), {
 			caption: 'Counters of the frame', empty: 'No counter has a value in this frame.',
 			columns: [
@@ -136,7 +166,7 @@ export class FrameLists {
 			],
 		});
 		this.messages = new Table(byId('messages', HTMLElement), {
-			caption: 'Messages of the frame', empty: 'No message in this frame.',
+			caption: 'Messages', empty: 'No message here.',
 			columns: [
 				{ label: 'Time', number: true, text: (/** @type {any} */ row) => duration(row.at), order: (row) => row.at },
 				{ label: 'Thread', text: (row) => row.threadName },
@@ -147,9 +177,13 @@ export class FrameLists {
 
 	draw() {
 		const { detail } = this.model;
-		const names = new Map(detail?.tracks.map((track) => [track.thread.id, track.title]));
+		const scene = this.timeline.scene();
+		if (detail === this.filled[0] && scene === this.filled[1])
+			return;
+		this.filled = [detail, scene];
+		const names = new Map(scene?.tracks.map((track) => [track.thread.id, track.title]));
 		this.counters.show(detail?.counters ?? []);
-		this.messages.show((detail?.messages ?? []).map((message) => ({
+		this.messages.show((scene?.messages ?? []).map((message) => ({
 			...message,
 			threadName: names.get(message.thread) ?? String(message.thread ?? ''),
 		})));

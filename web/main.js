@@ -13,11 +13,15 @@ import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
 import { budgetOf } from './marks.js';
+import { Measured } from './measure.js';
 import { Model } from './model.js';
 import { Overlay } from './overlay.js';
 import { Panels } from './panels.js';
 import { HOLDERS, watchPalette } from './palette.js';
+import { zonesOf } from './range_tracks.js';
+import { RangeZones } from './range_zones.js';
 import { Schedule } from './schedule.js';
+import { Search } from './search.js';
 import { SpikesPanel } from './spikes.js';
 import { SqlPanel } from './sql.js';
 import { Strip } from './strip.js';
@@ -26,6 +30,7 @@ import { TablesPanel } from './tables.js';
 import { TopZones } from './top_zones.js';
 import { Timeline } from './timeline.js';
 import { TopBar } from './topbar.js';
+import { TrackMenu } from './track_menu.js';
 import { StripVerdicts, VerdictCard } from './verdict.js';
 import { TABS } from './view.js';
 
@@ -48,19 +53,23 @@ const stripVerdicts = new StripVerdicts(model, () => invalidate('strip'));
 const stripMarks = new StripMarks(model, () => invalidate('strip'));
 const strip = new Strip(stripCanvas, model, overlay, stripVerdicts, stripMarks, () => invalidate('strip'));
 const schedule = new Schedule(model, () => invalidate('zoom'));
+const rangeZones = new RangeZones(model, () => invalidate('zoom'));
 const timeline = new Timeline(byId('timeline', HTMLCanvasElement), byId('timeline-box', HTMLElement),
-	byId('timeline-spacer', HTMLElement), model, schedule, () => invalidate('zoom'));
+	byId('timeline-spacer', HTMLElement), model, schedule, rangeZones, () => invalidate('zoom'));
+const search = new Search(byId('timeline-search', HTMLElement), model, timeline, () => invalidate('zoom'));
+const measured = new Measured(byId('measured', HTMLElement), model, timeline, () => invalidate('zoom'));
+const trackMenu = new TrackMenu(byId('timeline-tracks', HTMLElement), model, timeline);
 const topBar = new TopBar(model);
 const actions = new Actions(model, () => invalidate('actions'));
 const verdict = new VerdictCard(model, () => invalidate('verdict'));
 const card = new Card(model);
 const topZones = new TopZones(model, () => invalidate('top'));
 const framesTable = new FramesTable(model);
-const zonesTable = new ZonesTable(model, (start, length) => timeline.zoomTo(start, length));
-const frameLists = new FrameLists(model);
+const zonesTable = new ZonesTable(timeline);
+const frameLists = new FrameLists(model, timeline);
 
 const panels = new Panels(byId('tabs', HTMLElement), {
-	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette'], draw: drawTimeline }),
+	timeline: () => ({ parts: ['detail', 'selection', 'zoom', 'palette', 'session', 'settings'], draw: drawTimeline }),
 	flame: (at, draw) => new FlamePanel(at, model, draw),
 	tables: (at, draw) => new TablesPanel(at, model, draw),
 	counters: (at, draw) => new CountersPanel(at, model, draw),
@@ -100,10 +109,16 @@ function drawDirty() {
 }
 
 function drawTimeline() {
-	schedule.follow();
+	rangeZones.follow();
+	schedule.follow(timeline.about());
+	search.draw();
 	timeline.draw();
+	trackMenu.draw();
+	measured.draw();
 	zonesTable.draw();
 	frameLists.draw();
+	setText(byId('timeline-note', HTMLElement), timelineNote());
+	setText(byId('timeline-hint', HTMLElement), timelineHint());
 }
 
 /** A view that fails is reported and leaves the others alone. @param {() => void} draw */
@@ -129,7 +144,7 @@ function drawDoubt() {
 }
 
 function drawNotes() {
-	const { detail, session, held } = model;
+	const { session, held } = model;
 	const { first, last } = model.window();
 	const shownFirst = Math.max(first, model.shown.first);
 	const shownLast = Math.min(last, model.shown.last);
@@ -140,8 +155,6 @@ function drawNotes() {
 	const hold = byId('hold', HTMLButtonElement);
 	setText(hold, held ? 'Held: show newest' : live ? 'Following newest' : 'Showing newest');
 	hold.setAttribute('aria-pressed', String(Boolean(held)));
-	setText(byId('timeline-note', HTMLElement), timelineNote(detail));
-	setText(byId('timeline-hint', HTMLElement), timelineHint());
 	byId('legend-lane', HTMLElement).hidden = !stripMarks.lane;
 	describeSlider();
 }
@@ -151,6 +164,12 @@ function timelineHint() {
 	const { view, detail, problem, missing } = model;
 	if (missing)
 		return '';
+	if (view.range) {
+		const scene = timeline.scene();
+		if (scene?.frames.every((one) => one.gone))
+			return 'The events of these frames have left the history to make room for newer ones. Their numbers remain.';
+		return scene ? '' : rangeZones.problem() ? `Frames ${view.range.first} to ${view.range.last}: ${rangeZones.problem()}` : 'Reading the frames…';
+	}
 	if (problem)
 		return `Frame ${view.frame}: ${problem}`;
 	if (view.frame === null)
@@ -162,13 +181,18 @@ function timelineHint() {
 	return detail.tracks.length ? '' : 'Nothing was recorded in this frame but its end.';
 }
 
-/** @param {import('./model.js').Detail|null} detail */
-function timelineNote(detail) {
-	if (!detail)
+/** What the timeline shows, and what it leaves out. */
+function timelineNote() {
+	const scene = timeline.scene();
+	if (!scene)
 		return '';
-	const zones = detail.tracks.reduce((sum, track) => sum + track.zones.length, 0);
-	const cut = detail.truncated ? ' The deepest zones were left out: there are too many for one answer.' : '';
-	return `Frame ${count(detail.frame.frame)}, ${milliseconds(detail.frame.wall_ns)}: ${plural(zones, 'zone')} on ${plural(detail.tracks.length, 'track')}.${cut}`;
+	const { frames, tracks } = scene;
+	const last = frames[frames.length - 1];
+	const what = frames.length > 1 ? `Frames ${count(frames[0].frame)} to ${count(last.frame)}, ${milliseconds(last.end)}` : `Frame ${count(last.frame)}, ${milliseconds(last.end)}`;
+	const cut = scene.truncated ? ' The deepest zones were left out: there are too many for one answer.'
+		: scene.resolution ? ` Zones under ${duration(scene.resolution)} are merged until you zoom in.` : '';
+	const more = schedule.leftOut ? ` ${count(schedule.leftOut)} of the scheduler's states are left out.` : '';
+	return `${what}: ${plural(zonesOf(scene), 'zone')} on ${plural(tracks.length, 'track')}.${cut}${more}`;
 }
 
 /** The strip is a slider over frames for those who do not see it. */
@@ -181,6 +205,13 @@ function describeSlider() {
 	stripCanvas.setAttribute('aria-valuenow', String(frame ?? last));
 	stripCanvas.setAttribute('aria-valuetext', frame === null ? 'none selected'
 		: row ? `frame ${frame}, ${milliseconds(row.wall_ns)}` : `frame ${frame}`);
+}
+
+/** Opens the timeline first. @param {() => void} run */
+function onTimeline(run) {
+	model.openTab('timeline');
+	drawDirty();
+	run();
 }
 
 /** What the keys of the table do. @type {{[action: string]: () => void}} */
@@ -197,12 +228,16 @@ const ACTIONS = {
 	slowestKept: () => model.selectSlowestKept(),
 	budget: () => budget.select(),
 	hold: () => (model.held ? model.follow() : model.hold()),
-	clear: () => model.clear(),
+	clear: () => (timeline.measured() ? timeline.measure(null) : model.clear()),
 	zoomIn: () => timeline.zoom(1 / 1.5),
 	zoomOut: () => timeline.zoom(1.5),
 	panLeft: () => timeline.pan(-0.15),
 	panRight: () => timeline.pan(0.15),
-	fit: () => model.setZoom(null),
+	fit: () => timeline.fit(),
+	measure: () => timeline.measureView(),
+	search: () => onTimeline(() => search.focus()),
+	findNext: () => onTimeline(() => search.go(1)),
+	findPrevious: () => onTimeline(() => search.go(-1)),
 	...Object.fromEntries(TABS.map(({ name }) => [`open:${name}`, () => model.openTab(name)])),
 	help: () => help.showModal(),
 };

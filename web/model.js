@@ -477,6 +477,7 @@ export class Model {
 	setRange(a, b) {
 		this.pin();
 		this.view.range = { first: Math.min(a, b), last: Math.max(a, b) };
+		this.view.zoom = null;
 		this.remember('selection');
 	}
 
@@ -500,6 +501,7 @@ export class Model {
 	clear() {
 		if (this.view.range) {
 			this.view.range = null;
+			this.view.zoom = null;
 			this.remember('selection');
 			return;
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the scheduler did with the threads of the selected frame, and its critical path, for the timeline. Pure but for
-// asking: the timeline draws it.
+// What the scheduler did with the threads of what the timeline shows, and the critical path of the selected frame. Pure
+// but for asking: the timeline draws it.
 
 import { framePath, sessionPath } from './api.js';
 import { Asked } from './asked.js';
@@ -8,7 +8,7 @@ import { duration } from './format.js';
 
 /**
  * @typedef {object} Stretch
- * @property {number} start ns from the frame's begin
+ * @property {number} start ns from the timeline's begin
  * @property {number} end
  * @property {string} state
  * @property {string|null} reason
@@ -30,21 +30,25 @@ export class Schedule {
 		this.byThread = new Map();
 		/** The critical path's, by thread. @type {Map<number, Stretch[]>} */
 		this.critical = new Map();
+		/** ns of the session at time 0 of the stretches. */
+		this.origin = 0;
 		/** How many intervals the answer left out. */
 		this.leftOut = 0;
 	}
 
-	/** Asks about the frame that is shown. */
-	follow() {
-		const { detail, session, stream } = this.model;
-		const frame = detail?.frame.frame;
-		const shown = session && frame && !session.aggregate;
+	/** Asks about the frames that are shown. @param {{from: number, to: number, frame: number|null, origin: number}|null} shown frame: whose critical path */
+	follow(shown) {
+		const { session, stream } = this.model;
+		const about = session && !session.aggregate ? shown : null;
 		const more = stream === null ? '' : `&stream=${encodeURIComponent(stream)}`;
-		this.states.want(shown ? `${sessionPath(String(session.id))}/schedule?from=${frame}&to=${frame}${more}` : null);
-		this.path.want(shown ? `${framePath(String(session.id), null, frame)}/critical-path${more.replace('&', '?')}` : null);
-		const origin = detail?.frame.begin_ns ?? 0;
+		this.states.want(about && `${sessionPath(String(session.id))}/schedule?from=${about.from}&to=${about.to}${more}`);
+		this.path.want(about?.frame ? `${framePath(String(session.id), null, about.frame)}/critical-path${more.replace('&', '?')}` : null);
+		const origin = about?.origin ?? 0;
 		const states = this.states.fresh ? this.states.answer : null;
 		const path = this.path.fresh ? this.path.answer : null;
+		if (origin !== this.origin)
+			this.takenStates = this.takenPath = undefined;
+		this.origin = origin;
 		if (states !== this.takenStates) {
 			this.takenStates = states;
 			this.leftOut = states?.left_out ?? 0;
@@ -68,20 +72,45 @@ export function stretchOf(interval, origin) {
 	return { start, end: start + interval.duration_ns, state: interval.state, reason: interval.reason, cpu: interval.cpu ?? null, by: interval.by };
 }
 
+/**
+ * The stretches of a list in [t0, t1]; those shorter than `least` are merged with their short neighbours, none is left out.
+ * @param {Stretch[]} list by time @param {number} t0 @param {number} t1 @param {number} least ns
+ * @returns {{start: number, end: number, first: Stretch, count: number}[]}
+ */
+export function stretchesBetween(list, t0, t1, least) {
+	/** @type {{start: number, end: number, first: Stretch, count: number}[]} */
+	const made = [];
+	for (let at = firstEndingAfter(list, t0); at < list.length && list[at].start <= t1; at++) {
+		const one = list[at];
+		const last = made[made.length - 1];
+		if (last && one.end - one.start < least && last.end - last.start < least && one.end - last.start <= least) {
+			last.end = one.end;
+			last.count++;
+			continue;
+		}
+		made.push({ start: one.start, end: one.end, first: one, count: 1 });
+	}
+	return made;
+}
+
+/** @param {Stretch[]} list @param {number} time */
+function firstEndingAfter(list, time) {
+	let low = 0;
+	let high = list.length;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (list[middle].end > time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 /** The stretch at a time; null: none. @param {Stretch[]} list by time @param {number} time */
 export function stretchAt(list, time) {
-	let low = 0;
-	let high = list.length - 1;
-	while (low <= high) {
-		const at = (low + high) >> 1;
-		if (list[at].end <= time)
-			low = at + 1;
-		else if (list[at].start > time)
-			high = at - 1;
-		else
-			return list[at];
-	}
-	return null;
+	const found = list[firstEndingAfter(list, time)];
+	return found && found.start <= time ? found : null;
 }
 
 /** Who ended a wait: the next stretch of a thread says it. @param {Stretch[]} list @param {Stretch} stretch */

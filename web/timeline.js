@@ -1,50 +1,59 @@
 // SPDX-License-Identifier: MIT
-// The timeline of the selected frame: one track per thread, zones nested by depth. The canvas is as large as its box; the
-// box scrolls over a spacer of the full height, so that any number of threads costs only what is seen.
+// The timeline of the selected frame, or of the selected range of frames: one track per thread, zones nested by depth. The
+// canvas is as large as its box; the box scrolls over a spacer of the full height, so that any number of threads costs only
+// what is seen. Tracks that are pinned stay below the rulers while the others scroll.
 
-import { fitCanvas, startDrawing } from './dom.js';
-import { duration, place, quantity, tickLabel, words } from './format.js';
-import { hatch, palette, zoneColour } from './palette.js';
-import { endedBy, stretchAt, stretchColour, stretchLines } from './schedule.js';
+import { fitCanvas } from './dom.js';
+import { duration, percent, place, plural, quantity, words } from './format.js';
 import { hideTip, showTip } from './tip.js';
-import { boxesOf, clampView, fitView, tickStep, zonesBetween, zoomView } from './zones.js';
+import { endedBy, stretchAt, stretchLines } from './schedule.js';
+import { BAND, FRAMES, MARK, Painter, ROW, RULER, TITLE, TRACK_GAP } from './timeline_draw.js';
+import { orderTracks, toggleKey } from './track_order.js';
+import { clampView, fitView, zonesBetween, zoomView } from './zones.js';
 
 /** @typedef {import('./model.js').Model} Model */
-/** @typedef {import('./zones.js').Track} Track */
-/** @typedef {import('./zones.js').Row} Row */
+/** @typedef {import('./zones.js').Lane} Lane */
 /** @typedef {import('./zones.js').View} View */
+/** @typedef {import('./range_tracks.js').Scene} Scene */
+/** @typedef {import('./track_order.js').Ordered & {top: number, height: number, stays: boolean}} Placed */
 
-const RULER = 22;
-const TITLE = 25;
-const BAND = 6; // the scheduler's, at the foot of a title
-const ROW = 18;
-const TRACK_GAP = 6;
-const MARK = 5; // half of a message's mark
-const FONT = '12px system-ui, sans-serif';
-
-/** @typedef {{track: Track, top: number, height: number}} Placed */
+const GLIDE_MS = 130;
+const ASK_MS = 150; // how long the pointer rests on a zone before its frame is asked about it
+const CLICK = 4; // pixels: what moves less is no drag
+const STAYS = 0.6; // of the height: pinned tracks that take more scroll with the others
 
 export class Timeline {
 	/**
 	 * @param {HTMLCanvasElement} canvas @param {HTMLElement} box scrolls
 	 * @param {HTMLElement} spacer gives the box its height @param {Model} model
-	 * @param {import('./schedule.js').Schedule} schedule
+	 * @param {import('./schedule.js').Schedule} schedule @param {import('./range_zones.js').RangeZones} source
 	 * @param {() => void} invalidate
 	 */
-	constructor(canvas, box, spacer, model, schedule, invalidate) {
+	constructor(canvas, box, spacer, model, schedule, source, invalidate) {
 		this.canvas = canvas;
 		this.box = box;
 		this.spacer = spacer;
 		this.model = model;
 		this.schedule = schedule;
+		this.source = source;
+		this.invalidate = invalidate;
+		this.painter = new Painter();
 		/** @type {Placed[]} */
 		this.placed = [];
-		/** @type {import('./model.js').Detail|null} */
-		this.laidOut = null;
-		/** @type {{x: number, y: number, view: View, scroll: number}|null} */
+		/** What the tracks were placed for. @type {{scene: Scene|null, text: string}} */
+		this.laidOut = { scene: null, text: '' };
+		/** What is drawn: lanes by thread. @type {Map<number|string, Lane>} */
+		this.lanes = new Map();
+		/** @type {{x: number, y: number, view: View, scroll: number, pans: boolean, moved: boolean}|null} */
 		this.drag = null;
-		/** @type {Map<string, number>} */
-		this.widths = new Map();
+		/** What a drag measures just now. @type {View|null} */
+		this.measuring = null;
+		/** A zone that was found, ns of the session. @type {{thread: number|string, start: number, length: number, depth: number}|null} */
+		this.found = null;
+		/** @type {View|null} where the view glides to */
+		this.goal = null;
+		/** @type {ReturnType<typeof setTimeout>|undefined} */
+		this.resting = undefined;
 		fitCanvas(canvas, box, invalidate);
 		box.addEventListener('scroll', invalidate, { passive: true });
 		this.listen();
@@ -55,11 +64,15 @@ export class Timeline {
 		canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
 		canvas.addEventListener('pointerdown', (event) => this.press(event));
 		canvas.addEventListener('pointermove', (event) => this.move(event));
-		canvas.addEventListener('pointerup', () => { this.drag = null; });
-		canvas.addEventListener('pointercancel', () => { this.drag = null; });
-		canvas.addEventListener('pointerleave', hideTip);
-		canvas.addEventListener('click', (event) => this.followWaker(event));
+		canvas.addEventListener('pointerup', (event) => this.release(event));
+		canvas.addEventListener('pointercancel', () => this.drop());
+		canvas.addEventListener('pointerleave', () => this.leave());
 		canvas.addEventListener('dblclick', (event) => this.open(event));
+	}
+
+	/** @returns {Scene|null} */
+	scene() {
+		return this.source.scene();
 	}
 
 	/** @returns {View} */
@@ -68,31 +81,125 @@ export class Timeline {
 	}
 
 	extent() {
-		return this.model.detail?.extent ?? 1;
+		return this.scene()?.extent ?? 1;
 	}
 
 	/** @param {View} view */
 	setView(view) {
+		this.goal = null;
 		this.model.setZoom(clampView(view, this.extent()));
+	}
+
+	/** Moves there in a moment; at once where no motion is wanted. @param {View} view */
+	glide(view) {
+		if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+			this.setView(view);
+			return;
+		}
+		const [from, to] = [this.view(), clampView(view, this.extent())];
+		const begun = performance.now();
+		this.goal = to;
+		const step = () => {
+			if (this.goal !== to)
+				return;
+			const part = Math.min(1, (performance.now() - begun) / GLIDE_MS);
+			this.model.setZoom(part === 1 ? to : { t0: from.t0 + (to.t0 - from.t0) * part, t1: from.t1 + (to.t1 - from.t1) * part });
+			if (part < 1)
+				requestAnimationFrame(step);
+			else
+				this.goal = null;
+		};
+		step();
 	}
 
 	/** Zooms around the middle. @param {number} factor */
 	zoom(factor) {
-		const { t0, t1 } = this.view();
-		this.setView(zoomView({ t0, t1 }, factor, (t0 + t1) / 2, this.extent()));
+		const { t0, t1 } = this.goal ?? this.view();
+		this.glide(zoomView({ t0, t1 }, factor, (t0 + t1) / 2, this.extent()));
 	}
 
 	/** @param {number} share of the view */
 	pan(share) {
-		const { t0, t1 } = this.view();
+		const { t0, t1 } = this.goal ?? this.view();
 		const by = (t1 - t0) * share;
-		this.setView({ t0: t0 + by, t1: t1 + by });
+		this.glide({ t0: t0 + by, t1: t1 + by });
 	}
 
-	/** Shows a zone with some room around it. @param {number} start ns from the frame's begin @param {number} length */
+	fit() {
+		this.goal = null;
+		this.model.setZoom(null);
+	}
+
+	/** Shows a zone with some room around it. @param {number} start ns from the timeline's begin @param {number} length */
 	zoomTo(start, length) {
 		const margin = Math.max(50, length * 0.1);
-		this.setView({ t0: start - margin, t1: start + length + margin });
+		this.glide({ t0: start - margin, t1: start + length + margin });
+	}
+
+	/** Brings a zone into view, and marks it. @param {{thread: number|string, start: number, length: number, depth: number}} zone start: ns of the session */
+	reveal(zone) {
+		const scene = this.scene();
+		if (!scene)
+			return;
+		this.found = zone;
+		const start = zone.start - scene.origin;
+		const { t0, t1 } = this.view();
+		const share = zone.length / (t1 - t0);
+		const span = share > 0.9 || share < 0.02 ? Math.max(1000, zone.length * 8) : t1 - t0;
+		this.setView({ t0: start + zone.length / 2 - span / 2, t1: start + zone.length / 2 + span / 2 });
+		const track = this.placed.find(({ lane }) => lane.thread.id === zone.thread);
+		if (!track)
+			return;
+		if (track.folded)
+			this.toggle('fold', track.key);
+		this.layout();
+		this.scrollTo(track.key, TITLE + zone.depth * ROW);
+	}
+
+	/** @param {string} key of a track @param {number} down from its top, to be seen */
+	scrollTo(key, down) {
+		const track = this.placed.find((one) => one.key === key);
+		if (!track || track.stays)
+			return;
+		const y = track.top + down;
+		const head = this.head() + this.staying();
+		if (y < this.box.scrollTop + head || y + ROW > this.box.scrollTop + this.box.clientHeight)
+			this.box.scrollTop = Math.max(0, Math.min(track.top - head, y - head));
+	}
+
+	/** @param {'fold'|'pin'} what @param {string} key of a track */
+	toggle(what, key) {
+		const name = `timeline.${what}`;
+		this.model.set(name, toggleKey(this.model.setting(name, ''), key));
+	}
+
+	/** What is measured, ns from the timeline's begin. @returns {View|null} */
+	measured() {
+		if (this.measuring)
+			return this.measuring;
+		const scene = this.scene();
+		const match = /^(\d{1,16})-(\d{1,16})$/.exec(this.model.setting('timeline.measure', ''));
+		if (!scene || !match || Number(match[1]) >= Number(match[2]))
+			return null;
+		const part = { t0: Number(match[1]) - scene.origin, t1: Number(match[2]) - scene.origin };
+		return part.t1 > 0 && part.t0 < scene.extent ? part : null;
+	}
+
+	/** @param {View|null} part */
+	measure(part) {
+		const scene = this.scene();
+		const last = scene?.frames[scene.frames.length - 1];
+		if (!part || !scene || !last) {
+			this.model.set('timeline.measure', null);
+			return;
+		}
+		const [t0, t1] = [Math.max(0, part.t0), Math.min(last.end, part.t1)].map((time) => Math.round(time + scene.origin));
+		this.model.set('timeline.measure', t1 > t0 ? `${t0}-${t1}` : null);
+	}
+
+	/** What is in view, or nothing any more. */
+	measureView() {
+		this.measure(this.measured() ? null : this.view());
 	}
 
 	/** @param {MouseEvent} event */
@@ -104,57 +211,120 @@ export class Timeline {
 
 	/** @param {WheelEvent} event */
 	wheel(event) {
-		if (!event.ctrlKey || !this.model.detail)
+		if (!this.scene() || (!event.ctrlKey && !event.shiftKey && !event.deltaX))
 			return;
 		event.preventDefault();
-		this.setView(zoomView(this.view(), Math.exp(event.deltaY * 0.0022), this.timeAt(event), this.extent()));
+		if (event.ctrlKey) {
+			this.setView(zoomView(this.view(), Math.exp(event.deltaY * 0.0022), this.timeAt(event), this.extent()));
+			return;
+		}
+		const { t0, t1 } = this.view();
+		const by = ((event.deltaX || event.deltaY) / this.canvas.clientWidth) * (t1 - t0);
+		this.setView({ t0: t0 + by, t1: t1 + by });
 	}
 
 	/** @param {PointerEvent} event */
 	press(event) {
-		if (event.button !== 0 || !this.model.detail)
+		if (event.button > 1 || !this.scene())
 			return;
-		this.drag = { x: event.clientX, y: event.clientY, view: this.view(), scroll: this.box.scrollTop };
+		this.drag = { x: event.clientX, y: event.clientY, view: this.view(), scroll: this.box.scrollTop, pans: event.shiftKey || event.button === 1, moved: false };
 		this.canvas.setPointerCapture(event.pointerId);
 	}
 
 	/** @param {PointerEvent} event */
 	move(event) {
-		if (!this.drag) {
+		const { drag } = this;
+		if (!drag) {
 			this.hover(event);
 			return;
 		}
-		hideTip();
-		const { view, x, y, scroll } = this.drag;
-		const by = ((x - event.clientX) / this.canvas.clientWidth) * (view.t1 - view.t0);
-		this.setView({ t0: view.t0 + by, t1: view.t1 + by });
-		this.box.scrollTop = scroll + y - event.clientY;
+		drag.moved ||= Math.abs(event.clientX - drag.x) >= CLICK || (drag.pans && Math.abs(event.clientY - drag.y) >= CLICK);
+		if (!drag.moved)
+			return;
+		this.leave();
+		const { view, x, y } = drag;
+		const each = (view.t1 - view.t0) / this.canvas.clientWidth;
+		if (drag.pans) {
+			const by = (x - event.clientX) * each;
+			this.setView({ t0: view.t0 + by, t1: view.t1 + by });
+			this.box.scrollTop = drag.scroll + y - event.clientY;
+			return;
+		}
+		const [from, to] = [this.timeAt(event), this.timeAt(event) + (x - event.clientX) * each];
+		this.measuring = { t0: Math.min(from, to), t1: Math.max(from, to) };
+		this.invalidate();
+	}
+
+	/** @param {PointerEvent} event */
+	release(event) {
+		const { drag, measuring } = this;
+		this.drop();
+		if (measuring)
+			this.measure(measuring);
+		else if (drag && !drag.moved)
+			this.click(event);
+	}
+
+	drop() {
+		this.drag = null;
+		this.measuring = null;
+	}
+
+	/** @param {PointerEvent} event */
+	click(event) {
+		const { y, placed } = this.trackAt(event);
+		const title = placed && y < placed.top + TITLE - BAND - 2;
+		const left = event.clientX - this.canvas.getBoundingClientRect().left;
+		if (title && left < this.painter.widthOf(placed.lane.title) + 34)
+			this.toggle(event.shiftKey ? 'pin' : 'fold', placed.key);
+		else
+			this.followWaker(event);
+	}
+
+	/** How far down the tracks begin. */
+	head() {
+		return RULER + ((this.scene()?.frames.length ?? 0) > 1 ? FRAMES : 0);
+	}
+
+	/** How much of the height the tracks take that stay. */
+	staying() {
+		return this.placed.reduce((sum, one) => sum + (one.stays ? one.height : 0), 0);
 	}
 
 	/** The track under the pointer, and how far down. @param {MouseEvent} event */
 	trackAt(event) {
-		const y = event.clientY - this.canvas.getBoundingClientRect().top + this.box.scrollTop;
-		return { y, placed: this.placed.find(({ top, height }) => y >= top && y < top + height) };
+		const at = event.clientY - this.canvas.getBoundingClientRect().top;
+		const stays = at < this.head() + this.staying();
+		const y = stays ? at : at + this.box.scrollTop;
+		return { y, placed: this.placed.find((one) => one.stays === stays && y >= one.top && y < one.top + one.height) };
+	}
+
+	/** @param {Placed} placed */
+	laneOf(placed) {
+		return this.lanes.get(placed.lane.thread.id) ?? placed.lane;
 	}
 
 	/** The zones under the pointer. @param {MouseEvent} event */
 	hit(event) {
 		const { y, placed } = this.trackAt(event);
-		const row = placed?.track.rows[Math.floor((y - placed.top - TITLE) / ROW)];
-		if (!placed || !row || y < placed.top + TITLE)
+		if (!placed || placed.folded || y < placed.top + TITLE)
+			return null;
+		const lane = this.laneOf(placed);
+		const row = lane.rows[Math.floor((y - placed.top - TITLE) / ROW)];
+		if (!row)
 			return null;
 		const { t0, t1 } = this.view();
 		const slack = (t1 - t0) / this.canvas.clientWidth;
 		const time = this.timeAt(event);
 		const exact = zonesBetween(row, time, time);
 		const found = exact.count ? exact : zonesBetween(row, time - slack, time + slack);
-		return found.count ? { track: placed.track, row, ...found } : null;
+		return found.count ? { lane, row, ...found } : null;
 	}
 
 	/** What the scheduler did with the thread under the pointer, where the pointer is on its band. @param {MouseEvent} event */
 	stretchAt(event) {
 		const { y, placed } = this.trackAt(event);
-		const list = placed && this.schedule.byThread.get(Number(placed.track.thread.id));
+		const list = placed && this.schedule.byThread.get(Number(placed.lane.thread.id));
 		if (!placed || !list || y < placed.top + TITLE - BAND - 2 || y >= placed.top + TITLE)
 			return null;
 		const stretch = stretchAt(list, this.timeAt(event));
@@ -165,17 +335,23 @@ export class Timeline {
 	followWaker(event) {
 		const found = this.stretchAt(event);
 		const waker = found && (found.stretch.state === 'runnable' ? found.stretch.by : endedBy(found.list, found.stretch));
-		const goal = this.placed.find(({ track }) => waker?.thread !== null && track.thread.id === waker?.thread);
+		const goal = this.placed.find(({ lane }) => waker?.thread !== null && lane.thread.id === waker?.thread);
 		if (!found || !goal)
 			return;
-		this.box.scrollTop = goal.top - RULER;
+		this.scrollTo(goal.key, 0);
 		const { t0, t1 } = this.view();
 		const at = found.stretch.state === 'runnable' ? found.stretch.start : found.stretch.end;
-		this.setView({ t0: at - (t1 - t0) / 2, t1: at + (t1 - t0) / 2 });
+		this.glide({ t0: at - (t1 - t0) / 2, t1: at + (t1 - t0) / 2 });
+	}
+
+	leave() {
+		clearTimeout(this.resting);
+		hideTip();
 	}
 
 	/** @param {MouseEvent} event */
 	hover(event) {
+		clearTimeout(this.resting);
 		const told = this.stretchAt(event);
 		if (told) {
 			showTip(stretchLines(told.list, told.stretch), event.clientX, event.clientY);
@@ -194,10 +370,22 @@ export class Timeline {
 			if (found.row.end[at] - found.row.start[at] > found.row.end[longest] - found.row.start[longest])
 				longest = at;
 		}
-		const lines = zoneLines(found.track, found.row.zone[longest]);
-		if (found.count > 1)
-			lines.push(`and ${found.count - 1} more here, too small to tell apart: zoom in`);
-		showTip(lines, event.clientX, event.clientY);
+		this.tell(found.lane, found.row.zone[longest], found.count, event);
+	}
+
+	/** @param {Lane} lane @param {number} index @param {number} together zones under the pointer @param {MouseEvent} event */
+	tell(lane, index, together, event) {
+		const more = together > 1 ? [`and ${together - 1} more here, too small to tell apart: zoom in`] : [];
+		const zone = lane.zone(index);
+		showTip([...zoneLines(lane, index, zone), ...more], event.clientX, event.clientY);
+		if (!this.model.view.range || (zone.merged ?? 1) > 1)
+			return;
+		this.resting = setTimeout(async () => {
+			const { resting } = this;
+			const whole = await this.source.wholeZone(lane, index);
+			if (whole && resting === this.resting && !this.drag)
+				showTip([...zoneLines(lane, index, whole), ...more], event.clientX, event.clientY);
+		}, ASK_MS);
 	}
 
 	/** The messages whose marks are under the pointer. @param {MouseEvent} event */
@@ -208,235 +396,124 @@ export class Timeline {
 		const { t0, t1 } = this.view();
 		const slack = ((t1 - t0) / this.canvas.clientWidth) * MARK;
 		const time = this.timeAt(event);
-		return (this.model.detail?.messages ?? []).filter((one) =>
-			one.thread === placed.track.thread.id && Math.abs(one.at - time) <= slack);
+		return (this.scene()?.messages ?? []).filter((one) =>
+			one.thread === placed.lane.thread.id && Math.abs(one.at - time) <= slack);
 	}
 
-	/** @param {MouseEvent} event */
+	/** A double-click goes to a zone, on the rulers to a frame. @param {MouseEvent} event */
 	open(event) {
 		const found = this.hit(event);
+		const time = this.timeAt(event);
+		const onRuler = event.clientY - this.canvas.getBoundingClientRect().top < this.head();
+		const frame = onRuler ? this.scene()?.frames.find((one) => one.start <= time && time < one.end) : null;
 		if (found)
 			this.zoomTo(found.row.start[found.first], found.row.end[found.first] - found.row.start[found.first]);
+		else if (frame)
+			this.zoomTo(frame.start, frame.end - frame.start);
 	}
 
-	/** Places the tracks, once for each frame. */
+	/** Places the tracks, once for each scene and setting. */
 	layout() {
-		const detail = this.model.detail;
-		if (detail === this.laidOut)
+		const { model } = this;
+		const scene = this.scene();
+		const settings = { sort: model.setting('timeline.sort', 'order'), folded: model.setting('timeline.fold', ''), pinned: model.setting('timeline.pin', '') };
+		const text = `${JSON.stringify(settings)} ${this.box.clientHeight}`;
+		if (scene === this.laidOut.scene && text === this.laidOut.text)
 			return;
-		this.laidOut = detail;
-		let top = RULER;
-		this.placed = (detail?.tracks ?? []).map((track) => {
-			const height = TITLE + Math.max(1, track.rows.length) * ROW + TRACK_GAP;
-			const placed = { track, top, height };
+		this.laidOut = { scene, text };
+		let top = this.head();
+		this.placed = orderTracks(scene?.tracks ?? [], settings).map((one) => {
+			const height = TITLE + (one.folded ? 0 : Math.max(1, one.lane.rows.length) * ROW) + TRACK_GAP;
+			const placed = { ...one, top, height, stays: false };
 			top += height;
 			return placed;
 		});
+		const pinned = this.placed.filter((one) => one.pinned);
+		const room = pinned.reduce((sum, one) => sum + one.height, this.head());
+		for (const one of pinned)
+			one.stays = room < this.box.clientHeight * STAYS;
 		this.spacer.style.height = `${Math.max(0, top)}px`;
 	}
 
 	draw() {
 		this.layout();
-		const { context, width, height } = startDrawing(this.canvas);
-		const detail = this.model.detail;
-		if (!detail)
-			return;
+		const { painter } = this;
 		const view = this.view();
-		const scroll = this.box.scrollTop;
-		context.font = FONT;
-		context.textBaseline = 'middle';
+		const scene = this.source.finest(view, this.canvas.clientWidth);
+		painter.begin(this.canvas, view);
+		if (!scene)
+			return;
+		this.lanes = new Map(scene.tracks.map((lane) => [lane.thread.id, lane]));
+		const head = this.head();
+		const under = head + this.staying();
+		const whole = /** @type {Scene} */ (this.scene());
+		painter.holes(whole, head);
+		painter.bounds(whole, head);
+		this.drawTracks(scene, false, under);
+		if (under > head) {
+			painter.pen.clearRect(0, 0, painter.width, under);
+			this.drawTracks(scene, true, head);
+		}
+		painter.selected(whole, head, this.model.view.frame);
+		painter.ruler(whole);
+		const part = this.measured();
+		if (part)
+			painter.measure(part, measureText(whole, part), head);
+	}
+
+	/** @param {Scene} scene @param {boolean} stays @param {number} top what is above is covered */
+	drawTracks(scene, stays, top) {
+		const scroll = stays ? 0 : this.box.scrollTop;
 		for (const placed of this.placed) {
-			if (placed.top + placed.height < scroll || placed.top > scroll + height)
+			const y = placed.top - scroll;
+			if (placed.stays !== stays || y + placed.height < top || y > this.painter.height)
 				continue;
-			this.drawTrack(context, placed, placed.top - scroll, view, width, detail);
-		}
-		this.drawBounds(context, view, width, height, detail.frame.wall_ns);
-		this.drawRuler(context, view, width);
-	}
-
-	/** The frame's begin and end. @param {CanvasRenderingContext2D} context @param {View} view @param {number} width @param {number} height @param {number} wall */
-	drawBounds(context, view, width, height, wall) {
-		context.fillStyle = palette().select;
-		for (const time of [0, wall]) {
-			const x = ((time - view.t0) / (view.t1 - view.t0)) * width;
-			if (x >= -1 && x <= width)
-				context.fillRect(Math.round(x), 0, 1, height);
+			this.painter.track(this.laneOf(placed), placed, y, placed.height, scene, this.schedule);
+			const { found } = this;
+			if (found?.thread === placed.lane.thread.id && !placed.folded)
+				this.painter.outline(found.start - scene.origin, found.start + found.length - scene.origin, y + TITLE + found.depth * ROW);
 		}
 	}
 
-	/** @param {CanvasRenderingContext2D} context @param {View} view @param {number} width */
-	drawRuler(context, view, width) {
-		const colours = palette();
-		const span = view.t1 - view.t0;
-		const step = tickStep(span, width / 110);
-		context.fillStyle = colours.panel;
-		context.fillRect(0, 0, width, RULER - 2);
-		context.fillStyle = colours.line;
-		context.fillRect(0, RULER - 2, width, 1);
-		context.textAlign = 'left';
-		for (let time = Math.ceil(view.t0 / step) * step; time <= view.t1; time += step) {
-			const x = Math.round(((time - view.t0) / span) * width);
-			context.fillStyle = colours.muted;
-			context.fillRect(x, RULER - 8, 1, 6);
-			const label = tickLabel(time, step);
-			if (x + 4 + context.measureText(label).width < width)
-				context.fillText(label, x + 4, RULER / 2 - 1);
-		}
-	}
-
-	/**
-	 * @param {CanvasRenderingContext2D} context @param {Placed} placed @param {number} y
-	 * @param {View} view @param {number} width @param {import('./model.js').Detail} detail
-	 */
-	drawTrack(context, placed, y, view, width, detail) {
-		const { track, height } = placed;
-		const colours = palette();
-		context.fillStyle = colours.line;
-		context.fillRect(0, y + height - TRACK_GAP / 2, width, 1);
-		track.rows.forEach((row, depth) => this.drawRow(context, track, row, y + TITLE + depth * ROW, view, width));
-		for (const gap of detail.gaps.filter((one) => one.thread === track.thread.id)) {
-			const x0 = ((gap.start - view.t0) / (view.t1 - view.t0)) * width;
-			const x1 = Math.min(width, ((gap.end - view.t0) / (view.t1 - view.t0)) * width);
-			if (x1 >= 0 && x0 <= width)
-				hatch(context, Math.max(0, x0), y + TITLE, Math.max(3, x1 - Math.max(0, x0)), height - TITLE - TRACK_GAP, colours.bad);
-		}
-		context.fillStyle = colours.select;
-		for (const one of detail.messages.filter(({ thread }) => thread === track.thread.id))
-			drawMark(context, ((one.at - view.t0) / (view.t1 - view.t0)) * width, y + TITLE / 2);
-		this.drawSchedule(context, track, y + TITLE - BAND - 1, view, width);
-		context.fillStyle = colours.text;
-		context.textAlign = 'left';
-		context.font = `600 ${FONT}`;
-		context.fillText(track.title, 6, y + (TITLE - BAND) / 2);
-		context.font = FONT;
-	}
-
-	/** The scheduler's band below a thread's name: running, runnable, blocked; the critical path is a line under it. @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {View} view @param {number} width */
-	drawSchedule(context, track, y, view, width) {
-		const id = Number(track.thread.id);
-		const scale = width / (view.t1 - view.t0);
-		const draw = (/** @type {import('./schedule.js').Stretch} */ one, /** @type {string} */ colour, /** @type {number} */ top, /** @type {number} */ height) => {
-			if (one.end < view.t0 || one.start > view.t1)
-				return;
-			const x = Math.max(0, (one.start - view.t0) * scale);
-			context.fillStyle = colour;
-			context.fillRect(x, top, Math.max(0.75, Math.min(width, (one.end - view.t0) * scale) - x), height);
-		};
-		const colours = palette();
-		for (const one of this.schedule.byThread.get(id) ?? [])
-			draw(one, colours[stretchColour(one)], y + (one.state === 'running' ? 0 : BAND / 4), one.state === 'running' ? BAND : BAND / 2);
-		for (const one of this.schedule.critical.get(id) ?? [])
-			draw(one, colours.select, y + BAND - 1, 2);
-	}
-
-	/**
-	 * @param {CanvasRenderingContext2D} context @param {Track} track @param {Row} row @param {number} y
-	 * @param {View} view @param {number} width
-	 */
-	drawRow(context, track, row, y, view, width) {
-		const colours = palette();
-		for (const box of boxesOf(row, view.t0, view.t1, width)) {
-			const x = Math.max(-4, box.x);
-			const wide = Math.min(width + 4, box.x + box.width) - x;
-			if (box.count > 1 || box.width < 3) {
-				context.fillStyle = colours.sliver;
-				context.fillRect(x, y, Math.max(1, wide), ROW - 2);
-				continue;
-			}
-			const zone = track.zones[row.zone[box.first]];
-			context.fillStyle = zoneColour(zone.name, zone.wait);
-			context.fillRect(x, y, wide - (wide > 4 ? 1 : 0), ROW - 2);
-			this.drawEdges(context, zone, x, y, wide);
-			this.drawLabel(context, zone, x, y, wide);
-		}
-	}
-
-	/** Edges that are not this zone's own are drawn torn. @param {CanvasRenderingContext2D} context @param {import('./zones.js').Zone} zone @param {number} x @param {number} y @param {number} wide */
-	drawEdges(context, zone, x, y, wide) {
-		const flags = zone.flags ?? [];
-		const colours = palette();
-		if (colours.forced) {
-			context.strokeStyle = colours.text;
-			context.strokeRect(x + 0.5, y + 0.5, Math.max(1, wide - 2), ROW - 3);
-		}
-		if (wide < 8)
-			return;
-		if (flags.includes('clipped_begin'))
-			tear(context, x, y, 1);
-		if (flags.some((flag) => flag === 'clipped_end' || flag === 'open'))
-			tear(context, x + wide, y, -1);
-		if (flags.some((flag) => flag === 'truncated' || flag === 'unbalanced'))
-			hatch(context, Math.max(x, x + wide - 8), y, 7, ROW - 2, colours.bad);
-	}
-
-	/** @param {CanvasRenderingContext2D} context @param {import('./zones.js').Zone} zone @param {number} x @param {number} y @param {number} wide */
-	drawLabel(context, zone, x, y, wide) {
-		const from = Math.max(x, 0) + 5;
-		const room = x + wide - from - 6;
-		if (room < 14)
-			return;
-		const text = this.fitText(context, zone.name, room);
-		if (!text)
-			return;
-		const colours = palette();
-		context.fillStyle = zone.wait ? '#000000' : colours['zone-text'];
-		if (colours.forced)
-			context.fillStyle = colours.text;
-		context.fillText(text, from, y + ROW / 2 - 1);
-	}
-
-	/** As much of a name as there is room for. @param {CanvasRenderingContext2D} context @param {string} name @param {number} room */
-	fitText(context, name, room) {
-		if (this.widths.size > 5000)
-			this.widths.clear();
-		let wide = this.widths.get(name);
-		if (wide === undefined) {
-			wide = context.measureText(name.slice(0, 200)).width;
-			this.widths.set(name, wide);
-		}
-		if (wide <= room)
-			return name.slice(0, 200);
-		const letters = Math.floor((room / wide) * Math.min(200, name.length)) - 1;
-		return letters < 2 ? '' : `${name.slice(0, letters)}…`;
+	/** The frames whose scheduler's states are to be shown. */
+	about() {
+		const scene = this.scene();
+		const last = scene?.frames[scene.frames.length - 1];
+		if (!scene || !last)
+			return null;
+		const { frame } = this.model.view;
+		const shown = this.source.asked ?? { from: scene.frames[0].frame, to: last.frame };
+		return { from: shown.from, to: shown.to, origin: scene.origin, frame: frame !== null && frame >= shown.from && frame <= shown.to ? frame : null };
 	}
 }
 
-/** Cuts teeth out of a zone's edge. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {1|-1} inward */
-function tear(context, x, y, inward) {
-	context.fillStyle = palette().page;
-	context.beginPath();
-	for (let tooth = 0; tooth < 4; tooth++) {
-		const top = y + (tooth * (ROW - 2)) / 4;
-		context.moveTo(x, top);
-		context.lineTo(x + inward * 4, top + (ROW - 2) / 8);
-		context.lineTo(x, top + (ROW - 2) / 4);
-	}
-	context.fill();
+/** The frames that a part of a scene touches. @param {Scene} scene @param {View} part */
+export const framesOf = (scene, part) => scene.frames.filter((one) => one.end > part.t0 && one.start < part.t1);
+
+/** "2.31 ms: 13.9 % of frame 412". @param {Scene} scene @param {View} part */
+export function measureText(scene, part) {
+	const length = part.t1 - part.t0;
+	const touched = framesOf(scene, part);
+	const wall = touched.reduce((sum, one) => sum + one.end - one.start, 0);
+	if (!wall)
+		return duration(length);
+	const [first, last] = [touched[0].frame, touched[touched.length - 1].frame];
+	return `${duration(length)}: ${percent((length / wall) * 100)} of ${first === last ? `frame ${first}` : `frames ${first} to ${last}`}`;
 }
 
-/** A message's mark: a diamond. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y */
-function drawMark(context, x, y) {
-	context.beginPath();
-	context.moveTo(x, y - MARK);
-	context.lineTo(x + MARK, y);
-	context.lineTo(x, y + MARK);
-	context.lineTo(x - MARK, y);
-	context.fill();
-}
-
-/** All that is known of a zone, as lines. @param {Track} track @param {number} index */
-function zoneLines(track, index) {
-	const zone = track.zones[index];
+/** All that is known of a zone, as lines. @param {Lane} lane @param {number} index @param {import('./zones.js').Zone} zone */
+function zoneLines(lane, index, zone) {
 	const where = place(zone.file, zone.line);
+	const merged = zone.merged ?? 1;
 	return [
-		zone.name,
-		`${duration(zone.duration_ns)}, self ${duration(track.self[index])}`,
+		...(merged > 1 ? [`${plural(merged, 'zone')}, too short to tell apart: zoom in`, `the longest: ${zone.name}`] : [zone.name]),
+		merged > 1 ? `within ${duration(zone.duration_ns)}` : `${duration(zone.duration_ns)}, self ${duration(lane.self[index])}`,
 		...(zone.wait ? [`waits for: ${zone.wait}`] : []),
 		...(zone.category ? [`category ${zone.category}`] : []),
 		...(where ? [where] : []),
-		...(zone.text ? [`text: ${zone.text}`] : []),
+		...(zone.text ? [lane.thread.kind === 'gpu_queue' ? zone.text : `text: ${zone.text}`] : []),
 		...(zone.value === null || zone.value === undefined ? [] : [`value: ${quantity(zone.value, null)}`]),
 		...(zone.flags?.length ? [zone.flags.map(words).join(', ')] : []),
-		track.title,
+		lane.title,
 	];
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From a frame's zones to what the timeline draws: tracks, rows by depth, self times, and the boxes that are in
-// view. Zones too small to draw are merged into a sliver, never dropped. Pure: no DOM.
+// view. Zones too small to draw are merged into a sliver, never dropped. Of a range of frames see range_tracks.js.
+// Pure: no DOM.
 
 /**
  * @typedef {object} Zone
@@ -16,7 +17,15 @@
  * @property {string[]} [flags]
  * @property {string|null} [text]
  * @property {number|null} [value]
+ * @property {number} [merged] so many zones, of which this is the longest
  */
+
+/** What all zones of a marker share. @typedef {{name: string, category?: string|null, wait?: string|null, file?: string|null, line?: number|null}} Marker */
+
+/** Flags of zones, from the lowest bit up, as the API's binary timeline has them. */
+export const FLAGS = ['clipped_begin', 'clipped_end', 'truncated', 'open', 'unbalanced', 'unclosed', 'overlap', 'aligned_to_submit_only'];
+/** @param {string} name */
+export const flagBit = (name) => 1 << FLAGS.indexOf(name);
 
 /**
  * @typedef {object} Thread
@@ -36,18 +45,27 @@
  */
 
 /**
- * @typedef {object} Track
+ * @typedef {object} Lane what is drawn of a thread
  * @property {Thread} thread
  * @property {string} title
- * @property {Zone[]} zones
+ * @property {number} count zones, each of those in a sliver too
+ * @property {number} busy ns in its outermost zones
  * @property {Float64Array} self ns of each zone outside its children
+ * @property {Uint16Array} flags of each zone, by FLAGS
+ * @property {Uint32Array|null} merged how many zones each one stands for; null: one
  * @property {Row[]} rows
+ * @property {(index: number) => Marker} marker of a zone
+ * @property {(index: number) => Zone} zone all that is known of it
  */
+
+/** @typedef {Lane & {zones: Zone[]}} Track of one frame */
 
 /** What a thread is called on the page. @param {Thread} thread */
 export function trackTitle(thread) {
-	const name = thread.name || (thread.kind === 'thread' ? 'thread' : thread.kind.replaceAll('_', ' '));
-	return thread.kind === 'thread' && thread.tid ? `${name} (${thread.tid})` : name;
+	const kind = thread.kind.replaceAll('_', ' ').replace('gpu', 'GPU');
+	if (thread.kind === 'thread')
+		return `${thread.name || kind}${thread.tid ? ` (${thread.tid})` : ''}`;
+	return thread.name ? `${thread.name} (${kind})` : kind;
 }
 
 /** @typedef {{title: string, names: string[]}} Open zones that a thread has open, outermost first */
@@ -83,7 +101,7 @@ export function withGpuSpans(threads, spans) {
 function spanZone(span) {
 	return {
 		name: span.name, category: 'gpu', start_ns: span.start_ns, duration_ns: span.duration_ns, depth: 0, parent: null,
-		text: `submission ${span.submission}, view ${span.view}`, flags: span.calibrated ? [] : ['aligned_to_submit_only'],
+		text: `submission ${span.submission}, view ${span.view}, fence ${span.fence}`, flags: span.calibrated ? [] : ['aligned_to_submit_only'],
 	};
 }
 
@@ -121,28 +139,44 @@ export function selfTimes(zones) {
 /** @param {Thread} thread @param {number} origin ns of the frame's begin @returns {Track} */
 export function buildTrack(thread, origin) {
 	const zones = thread.zones ?? [];
-	/** @type {number[][]} */
-	const byDepth = [];
-	zones.forEach((zone, index) => {
-		(byDepth[zone.depth] ??= []).push(index);
-	});
-	const rows = Array.from(byDepth, (indexes) => buildRow(zones, indexes ?? [], origin));
-	return { thread, title: trackTitle(thread), zones, self: selfTimes(zones), rows };
+	const begin = Float64Array.from(zones, (zone) => zone.start_ns - origin);
+	const length = Float64Array.from(zones, (zone) => zone.duration_ns);
+	return {
+		thread, zones, title: trackTitle(thread), count: zones.length, merged: null,
+		busy: zones.reduce((sum, zone) => sum + (zone.depth ? 0 : zone.duration_ns), 0),
+		self: selfTimes(zones),
+		flags: Uint16Array.from(zones, ({ flags }) => (flags ?? []).reduce((bits, flag) => bits | flagBit(flag), 0)),
+		rows: buildRows(zones.map((_, at) => at), (at) => zones[at].depth, begin, length),
+		marker: (at) => zones[at],
+		zone: (at) => zones[at],
+	};
 }
 
-/** @param {Zone[]} zones @param {number[]} indexes @param {number} origin @returns {Row} */
-function buildRow(zones, indexes, origin) {
-	indexes.sort((a, b) => zones[a].start_ns - zones[b].start_ns || a - b);
-	const row = {
-		start: new Float64Array(indexes.length),
-		end: new Float64Array(indexes.length),
-		zone: Int32Array.from(indexes),
-	};
-	indexes.forEach((index, at) => {
-		row.start[at] = zones[index].start_ns - origin;
-		row.end[at] = row.start[at] + zones[index].duration_ns;
-	});
-	return row;
+/**
+ * The rows of a track. What overlaps another of its depth (GPU queues overlap at will) goes a row down.
+ * @param {ArrayLike<number>} indexes of zones @param {(index: number) => number} depthOf
+ * @param {Float64Array} begin by index, ns from the origin @param {Float64Array} length @returns {Row[]}
+ */
+export function buildRows(indexes, depthOf, begin, length) {
+	/** @type {number[][]} */
+	const rows = [];
+	/** @type {number[]} where the last one of each ends */
+	const ends = [];
+	const ordered = Array.from(indexes);
+	if (ordered.some((index, at) => at && begin[index] < begin[ordered[at - 1]]))
+		ordered.sort((a, b) => begin[a] - begin[b] || depthOf(a) - depthOf(b) || a - b);
+	for (const index of ordered) {
+		let row = depthOf(index);
+		while (ends[row] > begin[index])
+			row++;
+		(rows[row] ??= []).push(index);
+		ends[row] = begin[index] + length[index];
+	}
+	return Array.from(rows, (list = []) => ({
+		start: Float64Array.from(list, (index) => begin[index]),
+		end: Float64Array.from(list, (index) => begin[index] + length[index]),
+		zone: Int32Array.from(list),
+	}));
 }
 
 /** The first place in a row whose zone ends after a time. @param {Row} row @param {number} time */
@@ -259,7 +293,7 @@ export function fitView(extent) {
 	return { t0: -margin, t1: extent + margin };
 }
 
-/** How far a frame goes: GPU work of a frame may end after it. @param {number} wall @param {Track[]} tracks */
+/** How far a frame goes: GPU work of a frame may end after it. @param {number} wall @param {Lane[]} tracks */
 export function extentOf(wall, tracks) {
 	let extent = wall;
 	for (const track of tracks) {
