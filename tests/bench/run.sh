@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
-# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, query, memory, scene, exchange,
-# vprof, switch. RUNS=11: how often where runs are compared.
+# there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, query, memory, scene,
+# exchange, live, vprof, switch. RUNS=11: how often where runs are compared.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -55,7 +55,7 @@ api() {
 ended() { # pid
 	local session=
 	while [ -z "$session" ]; do
-		session=$(api /sessions | jq -c --argjson pid "$1" '.sessions[] | select(.pid == $pid and .state != "live")')
+		session=$(api /sessions | jq -c --argjson pid "$1" '.sessions[] | select(.pid == $pid and .kind == "recorded" and .state != "live")')
 		sleep 0.05
 	done
 	printf '%s\n' "$session"
@@ -147,24 +147,29 @@ bench_drain() {
 	(as_daemon "$B/tests/bench/bench_drain" "$tmp/drain")
 }
 
-bench_cpu() {
-	section cpu "daemon CPU, 60 fps game, 4 threads (main, render, 2 workers; audio and streaming beside), 2,000 zones a frame" || return 0
-	local game before after i
-	start_daemon
+cpu_beside_game() { # daemon's options...
+	local game before i
+	start_daemon "$@"
 	as_game "$B/game" --fps 60 --zones 2000 --frames 0 >/dev/null &
 	game=$!
-	sleep 2
+	sleep 12 # frames are evicted by then
 	for ((i = 0; i < RUNS; i++)); do
 		before=$(cpu_of "$daemon")
 		sleep 2
-		after=$(cpu_of "$daemon")
-		awk -v a="$before" -v b="$after" 'BEGIN { print (b - a) / 2 * 100 }'
+		awk -v a="$before" -v b="$(cpu_of "$daemon")" 'BEGIN { print (b - a) / 2 * 100 }'
 	done >"$tmp/cpu"
 	kill "$game"
 	wait "$game" || true
-	echo "percent of a core, $RUNS windows of 2 s: $(spread %.1f <"$tmp/cpu")"
-	ended "$game" | jq -r '"frames \(.frames_total), events \(.ledger.produced), lost \(.lost_events)"'
+	echo "percent of a core, $RUNS windows of 2 s: $(spread %.2f <"$tmp/cpu")"
+	ended "$game" | jq -r '"    frames \(.frames_total), events \(.ledger.produced), lost \(.lost_events)"'
 	stop_daemon
+}
+
+bench_cpu() {
+	section cpu "daemon CPU, 60 fps game, 4 threads (main, render, 2 workers; audio and streaming beside), 2,000 zones a frame" || return 0
+	echo 'scheduler = no' >"$tmp/conf"
+	echo "the rings' events, bar 2: $(cpu_beside_game --config "$tmp/conf")"
+	echo "what the scheduler did, too: $(cpu_beside_game)"
 }
 
 switches() { # pid: of all its threads
@@ -387,6 +392,37 @@ bench_exchange() {
 	stop_daemon
 }
 
+# Saves and questions while the game goes on.
+bench_live() {
+	section live "600 frames of a 60 fps game with 2,000 zones a frame, while they are recorded" || return 0
+	local game i route
+	start_daemon
+	as_game "$B/game" --fps 60 --zones 2000 --frames 0 >/dev/null &
+	game=$!
+	until [ "$(api /sessions/current | jq .frames_retained)" -ge 600 ]; do
+		sleep 1
+	done
+	for ((i = 0; i < RUNS; i++)); do
+		curl -sS --fail -o "$tmp/answer" -w '%{time_total}\n' --json '{"last": 600}' "$url/api/v1/captures"
+		curl -sS --fail -X DELETE "$url/api/v1/captures/$(jq .id "$tmp/answer")" >/dev/null
+	done | awk '{ print $1 * 1000 }' >"$tmp/saves"
+	echo "save of $(jq ".frames.last - .frames.first + 1" "$tmp/answer") frames, ms, bar 300: $(spread %.1f <"$tmp/saves")"
+	for ((i = 0; i < RUNS; i++)); do
+		for route in 'zones?view=tree&last=600' 'zones?view=flat&last=600' 'zones?view=calls&name=work&last=600' \
+			'stats?last=600' 'stats?last=600&metric=zone:work' 'timeline?last=1' 'export?format=vprof&last=600'; do
+			api "/sessions/current/$route" >/dev/null
+		done
+		api "/sessions/current/export?format=chrome&last=600" >"$tmp/trace.json"
+		curl -sS --fail -o /dev/null --data-binary "@$tmp/trace.json" "$url/api/v1/import?format=chrome"
+		curl -sS --fail -o /dev/null --data 'SELECT count(*) FROM events' "$url/api/v1/query"
+	done
+	kill "$game"
+	wait "$game" || true
+	ended "$game" | jq -r '"beside these, and \($runs) of each table, statistics, export, import and query: frames \(.frames_total), events \(.ledger.produced), lost \(.lost_events)"' --argjson runs "$RUNS"
+	rm -f "$tmp/trace.json"
+	stop_daemon
+}
+
 bench_vprof() {
 	section vprof "a recording of VProf, 200 MB, 1,000 nodes, one core (bench_vprof)" || return 0
 	mkdir -p "$tmp/vprof"
@@ -409,5 +445,6 @@ bench_scene
 bench_check
 bench_read
 bench_exchange
+bench_live
 bench_vprof
 printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"
