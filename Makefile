@@ -64,7 +64,7 @@ SQLITE_OBJ := $(SQLITE_SRC:%.c=$(B)/extension/%.o) $(SHM_SRC:%.c=$(B)/pic/%.o)
 DAEMON_LIB := $(filter-out $(B)/daemon/main.o,$(DAEMON_OBJ))
 UNIT_BIN   := $(UNIT_SRC:%.c=$(B)/%) $(UNIT_CXX:%.cpp=$(B)/%)
 
-all: $(B)/fprofd $(B)/fprof $(B)/fprof-probe $(B)/fprof-vulkan $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
+all: $(B)/fprofd $(B)/fprof $(B)/fprof-probe $(B)/fprof-vulkan $(B)/fprof-symbols $(B)/libfprof.so $(B)/libfprof.a $(B)/libfprof-preload.so $(B)/libfprof-alloc.so $(B)/fprof_sqlite.so $(B)/game
 
 $(B)/%.o: %.c Makefile | packages
 	@mkdir -p $(@D)
@@ -139,6 +139,12 @@ VULKAN_OBJ := $(B)/daemon/vulkan/main.o $(B)/daemon/probe/symbols.o
 $(B)/fprof-vulkan: $(VULKAN_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -ldl
+
+# Reads the symbols of a game's files. Its one use of libstdc++ is the demangler.
+SYMBOLS_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard daemon/symbols/*.c)) $(B)/daemon/query_sandbox.o
+$(B)/fprof-symbols: $(SYMBOLS_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -lstdc++
 
 $(B)/game: examples/game.c $(B)/libfprof.so
 	$(call say,LD,$@)
@@ -243,8 +249,8 @@ clean:
 	rm -rf $(B)
 
 help:
-	@echo 'make            build into $(B)/: fprofd, fprof, fprof-probe, libfprof.so, libfprof.a, libfprof-preload.so,'
-	@echo '                libfprof-alloc.so, fprof_sqlite.so, game'
+	@echo 'make            build into $(B)/: fprofd, fprof, fprof-probe, fprof-symbols, libfprof.so, libfprof.a,'
+	@echo '                libfprof-preload.so, libfprof-alloc.so, fprof_sqlite.so, game'
 	@echo 'make run        install what is missing, build, record two games, print the addresses; Ctrl-C ends it'
 	@echo '                (RUN_ONCE=1: end after printing)'
 	@echo 'make check      install what the tests need, run all of them (TESTS=pattern: only those)'

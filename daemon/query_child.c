@@ -248,8 +248,8 @@ static int answer(struct child *c)
 static int close_up(struct child *c)
 {
 	unsigned seconds = (unsigned)c->milliseconds / 1000 + 2;
-	int r = query_sandbox_close((uint64_t)c->memory, seconds,
-				    (uint64_t)c->bytes + OUTPUT_SLACK);
+	int r = query_sandbox_close((uint64_t)c->memory, seconds, (uint64_t)c->bytes + OUTPUT_SLACK,
+				    0);
 
 	if (r < 0)
 		return fail(QUERY_FAILED, "the child that runs queries cannot shut itself in", -1);

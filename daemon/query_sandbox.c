@@ -78,6 +78,8 @@ static int filter_calls(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		ALLOW(read),
+		ALLOW(recvmsg), /* on what it has: it makes no socket */
+		ALLOW(sendto),
 		ALLOW(pread64),
 		ALLOW(write),
 		ALLOW(lseek),
@@ -113,7 +115,7 @@ static int filter_calls(void)
 #endif
 #endif
 
-int query_sandbox_close(uint64_t memory, unsigned seconds, uint64_t output)
+int query_sandbox_close(uint64_t memory, unsigned seconds, uint64_t output, unsigned files)
 {
 	int r = limit(RLIMIT_CORE, 0);
 
@@ -128,7 +130,7 @@ int query_sandbox_close(uint64_t memory, unsigned seconds, uint64_t output)
 		r = limit(RLIMIT_AS, used_bytes() + memory);
 #endif
 	if (r == 0)
-		r = limit(RLIMIT_NOFILE, 0);
+		r = limit(RLIMIT_NOFILE, files);
 #if !defined(SANITIZED) && defined(ARCH)
 	if (r == 0)
 		r = filter_calls();

@@ -11,30 +11,51 @@
 #include "util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define MODULES_MAX   1024u
 #define THREADS_MAX   STACK_THREADS_MAX
 #define REREAD_NS     (100 * NS_PER_MS) /* for where a thread is */
 #define REREAD_ANY_NS NS_PER_S		/* for what was taken for a caller */
 
-int stack_process_init(struct stack_process *process, int32_t pid)
+/* From the process itself, or from its path, where that is the same file. */
+static int open_file(void *userdata, size_t file)
 {
-	*process = (struct stack_process){.pid = pid, .maps_fd = -1};
+	struct stack_process *p = userdata;
+	const struct mapped_place *place = &p->places.at[file];
+	int fd = p->open(p->userdata, p->pid, place);
+	struct stat st;
+
+	if (fd >= 0)
+		return fd;
+	fd = open(p->names.files.at[file].row.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == place->inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+int stack_process_init(struct stack_process *process, int32_t pid,
+		       int (*open)(void *userdata, int32_t pid, const struct mapped_place *place),
+		       void *userdata)
+{
+	*process = (struct stack_process){
+		.pid = pid, .maps_fd = -1, .open = open, .userdata = userdata};
 	stack_log_init(&process->log);
+	stack_names_init(&process->names, open_file, process);
 	process->cache = calloc(STACK_CACHE, sizeof(*process->cache));
 	return process->cache ? 0 : -ENOMEM;
 }
 
 void stack_process_deinit(struct stack_process *process)
 {
-	size_t i;
-
 	stack_process_maps(process, -1);
 	mappings_deinit(&process->maps);
-	for (i = 0; i < process->modules.count; i++)
-		free(process->modules.at[i].path);
-	VEC_FREE(&process->modules);
+	stack_names_deinit(&process->names);
+	VEC_FREE(&process->places);
 	VEC_FREE(&process->threads);
 	stack_log_deinit(&process->log);
 	free(process->cache);
@@ -66,34 +87,51 @@ static uint64_t module_id(const struct mapping *m)
 	return MAX(h >> 1, UINT64_C(1));
 }
 
-static bool is_known(const struct stack_process *p, uint64_t id)
+static size_t file_of(const struct stack_process *p, uint64_t module)
 {
 	size_t i;
 
-	for (i = 0; i < p->modules.count; i++)
-		if (p->modules.at[i].id == id)
-			return true;
-	return false;
+	for (i = 0; i < p->names.files.count; i++)
+		if (p->names.files.at[i].row.module == module)
+			break;
+	return i;
 }
 
-static int know_module(struct stack_process *p, const struct mapping *m, uint64_t offset,
-		       uint64_t *ret_id)
+static int add_file(struct stack_process *p, const struct mapping *m, uint64_t module,
+		    uint64_t offset)
 {
-	struct stack_module module = {.id = module_id(m), .place = m->place};
+	struct mapped_place place = m->place;
+	char *path;
+	long i;
 
-	*ret_id = module.id;
-	if (is_known(p, module.id))
-		return 0;
-	*ret_id = 0;
-	if (p->modules.count == MODULES_MAX)
-		return 0;
-	module.place.offset = offset;
-	module.path = strdup(*m->path ? m->path : "[anonymous]");
-	if (!module.path || VEC_PUSH(&p->modules, module) < 0) {
-		free(module.path);
+	place.offset = offset;
+	if (VEC_RESERVE(&p->places, 1) < 0)
 		return -ENOMEM;
+	path = strdup(*m->path ? m->path : "[anonymous]");
+	if (!path)
+		return -ENOMEM;
+	i = stack_names_add(&p->names, module, path, offset, m->place.inode != 0);
+	if (i < 0) {
+		free(path);
+		return (int)i;
 	}
-	*ret_id = module.id;
+	p->places.at[p->places.count++] = place;
+	return 0;
+}
+
+/* Of more files than are kept nothing is known. */
+static int know_place(struct stack_process *p, const struct mapping *m, struct stack_place *place)
+{
+	uint64_t module = module_id(m);
+	size_t i = file_of(p, module);
+	int r = 0;
+
+	if (i == p->names.files.count)
+		r = add_file(p, m, module, place->offset);
+	if (r < 0)
+		return r == -ENOSPC ? 0 : r;
+	place->module = module;
+	stack_names_want(&p->names, i, place->offset);
 	return 0;
 }
 
@@ -125,7 +163,7 @@ static int look_up(struct stack_process *p, uint64_t address, bool innermost,
 	if (m->place.inode)
 		place.offset = address - m->start + m->place.offset;
 	*ret_place = place;
-	return know_module(p, m, place.offset, &ret_place->module);
+	return know_place(p, m, ret_place);
 }
 
 static int find(struct stack_process *p, uint64_t address, bool innermost,
@@ -221,15 +259,9 @@ int stack_process_lost(struct stack_process *process, int64_t t, uint64_t count)
 
 /* ---- to the store ---- */
 
-static int flush_module(const struct stack_module *m, uint64_t session, struct batch *batch)
+bool stack_process_work(struct stack_process *process)
 {
-	struct stack_module_row row = {.session = session, .module = m->id};
-
-	row.path = strdup(m->path);
-	if (row.path && VEC_PUSH(&batch->stack_modules, row) == 0)
-		return 0;
-	free(row.path);
-	return -ENOMEM;
+	return stack_names_work(&process->names);
 }
 
 void stack_process_flush(struct stack_process *process, uint64_t session, struct batch *batch)
@@ -237,9 +269,7 @@ void stack_process_flush(struct stack_process *process, uint64_t session, struct
 	struct stack_chunk chunk;
 	struct stack_row row;
 
-	while (process->modules_told < process->modules.count &&
-	       flush_module(&process->modules.at[process->modules_told], session, batch) == 0)
-		process->modules_told++;
+	stack_names_flush(&process->names, session, batch);
 	if (VEC_RESERVE(&batch->stacks, 1) < 0)
 		return;
 	stack_log_take(&process->log, &chunk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One sampled game: where its addresses lie, its threads, and the log of its stacks. What its code
- * is called it asks a symbol_reader. One thread.
+ * One sampled game: where its addresses lie, its threads, the log of its stacks, and what its code
+ * is called. One thread.
  */
 #ifndef FPROF_DAEMON_STACK_PROCESS_H
 #define FPROF_DAEMON_STACK_PROCESS_H
@@ -10,18 +10,12 @@
 #include "mappings.h"
 #include "probe/event.h"
 #include "stack_log.h"
+#include "stack_names.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define STACK_CACHE 4096u
-
-/* A file, or other code, in which samples were. */
-struct stack_module {
-	uint64_t id;
-	struct mapped_place place; /* where it was first sampled; inode 0: no file */
-	char *path;
-};
 
 struct stack_thread {
 	uint32_t tid;	  /* the kernel's */
@@ -40,13 +34,18 @@ struct stack_process {
 	int maps_fd; /* -1: what it maps cannot be seen */
 	struct mappings maps;
 	uint64_t maps_read; /* CLOCK_MONOTONIC; 0: not yet */
-	VEC(struct stack_module) modules;
-	size_t modules_told; /* of them, to the store */
+	struct stack_names names;
+	VEC(struct mapped_place) places; /* of the files of names */
+	/* Opens what the process maps there: a descriptor or -errno. */
+	int (*open)(void *userdata, int32_t pid, const struct mapped_place *place);
+	void *userdata;
 	VEC(struct stack_thread) threads;
 	struct stack_cached *cache;
 	struct stack_log log;
 };
-int stack_process_init(struct stack_process *process, int32_t pid);
+int stack_process_init(struct stack_process *process, int32_t pid,
+		       int (*open)(void *userdata, int32_t pid, const struct mapped_place *place),
+		       void *userdata);
 void stack_process_deinit(struct stack_process *process);
 
 /* Takes over the descriptor of its maps; -1: none can be had. */
@@ -56,7 +55,10 @@ void stack_process_maps(struct stack_process *process, int fd);
 int stack_process_take(struct stack_process *process, const struct probe_stack *stack, size_t bytes,
 		       int64_t t, uint64_t period_ns);
 int stack_process_lost(struct stack_process *process, int64_t t, uint64_t count);
-/* What its log has, and modules that are new, go into the batch; what finds no memory stays. */
+/* Functions get their names. True: it is to be called again, soon. */
+bool stack_process_work(struct stack_process *process);
+/* What its log has, and what became known of its files, goes into the batch; what finds no memory
+ * stays. */
 void stack_process_flush(struct stack_process *process, uint64_t session, struct batch *batch);
 
 #endif

@@ -450,5 +450,6 @@ struct stack_share stack_share(uint64_t k, uint64_t n)
 	p = (double)k / count;
 	middle = (p + z2 / (2 * count)) / (1 + z2 / count);
 	half = Z_95 / (1 + z2 / count) * sqrt(p * (1 - p) / count + z2 / (4 * count * count));
-	return (struct stack_share){p, MAX(middle - half, 0.0), MIN(middle + half, 1.0)};
+	return (struct stack_share){p, k == 0 ? 0.0 : MAX(middle - half, 0.0),
+				    k == n ? 1.0 : MIN(middle + half, 1.0)};
 }

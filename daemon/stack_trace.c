@@ -23,6 +23,7 @@
 #define FLUSH_NS    UINT64_C(250000000)
 #define PATIENCE_NS (15 * NS_PER_S)
 #define CLOCK_KINDS 4u
+#define NAMES_NS    (5 * NS_PER_S) /* for the last names of a game that has ended */
 
 struct sampled {
 	uint64_t id;
@@ -35,6 +36,8 @@ struct sampled {
 	bool ended;
 	uint32_t hz; /* in force */
 	uint64_t period_ns, taken, lost;
+	bool unnamed;	/* there are functions whose names are still to come */
+	uint64_t until; /* CLOCK_MONOTONIC: how long its names are waited for once it has ended */
 	enum fprof_clock_kind clock;
 	double clock_hz;
 	uint64_t start_ticks;
@@ -57,11 +60,20 @@ struct stack_trace {
 	struct probe_client client;
 	struct probe_ring ring;
 	bool open;
+	bool busy; /* names are waited for */
 	uint64_t flushed_at, ring_lost;
 	struct stack_trace_health now;
 	struct clock_pairs pairs[CLOCK_KINDS]; /* by enum fprof_clock_kind; hz 0: not needed */
 	VEC(struct sampled *) mine;	       /* the sessions, as of this round */
 };
+
+static int open_mapped(void *userdata, int32_t pid, const struct mapped_place *place)
+{
+	struct stack_trace *s = userdata;
+	int fd = -1, r = s->open ? probe_client_file(&s->client, pid, place, &fd) : -ENOTCONN;
+
+	return r < 0 ? r : fd;
+}
 
 static void sampled_free(struct sampled *s)
 {
@@ -341,17 +353,41 @@ static void take_over(struct stack_trace *s)
 	s->sessions.count = kept;
 }
 
+/* Is there nothing more to come of it? */
+static bool is_done(struct sampled *g)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (!g->ended)
+		return false;
+	if (g->until == 0)
+		g->until = now + NAMES_NS;
+	return !g->unnamed || now > g->until;
+}
+
 static void drop_gone(struct stack_trace *s)
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < s->mine.count; i++) {
-		if (s->mine.at[i]->ended)
+		if (is_done(s->mine.at[i]))
 			sampled_free(s->mine.at[i]);
 		else
 			s->mine.at[kept++] = s->mine.at[i];
 	}
 	s->mine.count = kept;
+}
+
+/* Functions get their names, as far as they can now. */
+static void work_on_names(struct stack_trace *s)
+{
+	size_t i;
+
+	s->busy = false;
+	for (i = 0; i < s->mine.count; i++) {
+		s->mine.at[i]->unnamed = stack_process_work(&s->mine.at[i]->process);
+		s->busy |= s->mine.at[i]->unnamed;
+	}
 }
 
 static bool any_gone(const struct stack_trace *s)
@@ -381,12 +417,15 @@ static void run_round(struct stack_trace *s)
 {
 	bool gone = any_gone(s), due = clock_ns(CLOCK_MONOTONIC) - s->flushed_at >= FLUSH_NS;
 	size_t i;
+	bool was_busy;
 
 	if (s->open)
 		read_samples(s);
 	for (i = 0; i < s->mine.count; i++)
 		obey(s, s->mine.at[i]);
-	if (gone || due) {
+	was_busy = s->busy;
+	work_on_names(s);
+	if (gone || due || (was_busy && !s->busy)) {
 		if (s->open && !probe_client_is_alive(&s->client))
 			helper_lost(s);
 		flush(s);
@@ -423,7 +462,7 @@ static void sleep_on(struct stack_trace *s)
 {
 	struct timespec until = clock_after(POLL_NS);
 
-	if (s->open)
+	if (s->open || s->busy)
 		pthread_cond_timedwait(&s->wake, &s->lock, &until);
 	else
 		while (!s->stop && !has_news(s))
@@ -518,7 +557,7 @@ void stack_trace_add(struct stack_trace *trace, const struct session_row *row)
 {
 	struct sampled *g = calloc(1, sizeof(*g));
 
-	if (!g || stack_process_init(&g->process, row->pid) < 0) {
+	if (!g || stack_process_init(&g->process, row->pid, open_mapped, trace) < 0) {
 		free(g);
 		return;
 	}
