@@ -20,6 +20,7 @@
 #include "log.h"
 #include "loop.h"
 #include "notify.h"
+#include "pmu.h"
 #include "query.h"
 #include "spikes.h"
 #include "status.h"
@@ -194,6 +195,7 @@ static void set_sources(struct status *status)
 {
 	status_source(status, "rings", SOURCE_ON, NULL, NULL);
 	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
+	pmu_tell(status);
 }
 
 static int start_socket(struct app *app)

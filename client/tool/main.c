@@ -46,6 +46,8 @@ static const struct tool_command commands[] = {
 	{"query", tool_query},
 	{"selftest", tool_selftest},
 	{"critical-path", tool_critical_path},
+	{"sampling", tool_sampling},
+	{"samples", tool_samples},
 };
 
 static const char help_text[] =
@@ -72,6 +74,11 @@ static const char help_text[] =
 	"                                         what held the frames back, and the numbers\n"
 	"  fprof critical-path [FRAME | --from N --to N]\n"
 	"                                         what frames waited for, moment by moment\n"
+	"  fprof sampling [on|off] [--hz N] [--session S]\n"
+	"                                         have stacks sampled, or no more\n"
+	"  fprof samples [SESSION] [--view flat|tree] [--from N --to N | --last N] [--thread "
+	"T]...\n"
+	"                [--limit N]              where the threads were, function by function\n"
 	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
 	"end\n"
 	"  fprof record|freeze|stop|clear [SESSION]\n"
@@ -80,7 +87,9 @@ static const char help_text[] =
 	"                                         history\n"
 	"  fprof detail [--session S] [PATH [0|1|2|inherit] | --mask CATEGORY | --unmask "
 	"CATEGORY]\n"
-	"                                         levels of detail by path ('main/frame/render')\n"
+	"                                         levels of detail by path ('main/frame/render')\n";
+
+static const char help_more[] =
 	"  fprof dashboard [--open]               the page's address\n"
 	"  fprof snapshot NAME [--session S] [--seconds N | --from N --to N]\n"
 	"                                         keep the last seconds to compare with\n"
@@ -254,6 +263,7 @@ static int filter_common(int argc, char **argv, struct tool_options *options)
 int tool_help(void)
 {
 	fputs(help_text, stdout);
+	fputs(help_more, stdout);
 	fputs(help_options, stdout);
 	return TOOL_OK;
 }

@@ -37,6 +37,8 @@ int tool_frame(const struct tool_options *options, int argc, char **argv);
 int tool_zones(const struct tool_options *options, int argc, char **argv);
 int tool_critical_path(const struct tool_options *options, int argc, char **argv);
 int tool_verdict(const struct tool_options *options, int argc, char **argv);
+int tool_samples(const struct tool_options *options, int argc, char **argv);
+int tool_sampling(const struct tool_options *options, int argc, char **argv);
 int tool_stats(const struct tool_options *options, int argc, char **argv);
 int tool_tail(const struct tool_options *options, int argc, char **argv);
 int tool_record(const struct tool_options *options, int argc, char **argv);
