@@ -11,7 +11,7 @@ import { sceneOfFrame, sceneOfRange } from './range_tracks.js';
 /** @typedef {import('./zones.js').View} View */
 
 /** Zones, or slivers of them, that are held at once. */
-const MOST = 100_000;
+const MOST = 120_000;
 /** A GPU's work may belong to so many frames before the one in which it ran. */
 const FRAMES_BACK = 3;
 const FRAMES_KEPT = 6;

@@ -3,7 +3,7 @@
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
 # there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, query, memory, scene,
-# exchange, live, vprof, switch. RUNS=11: how often where runs are compared.
+# exchange, live, vprof, switch, page. RUNS=11: how often where runs are compared.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -429,6 +429,12 @@ bench_vprof() {
 	(as_daemon "$B/tests/bench/bench_vprof" "$tmp/vprof" 3)
 }
 
+# Its daemon, game and browser are its own.
+bench_page() {
+	section page "the page in a browser that draws in software (page.mjs)" || return 0
+	FPROF_BUILD=$B node tests/bench/page.mjs
+}
+
 echo "fprof bench: $(nproc) CPUs, $(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
 	"games on CPU $game_cpu, the daemon on CPU $daemon_cpu"
 bench_zone
@@ -447,4 +453,5 @@ bench_read
 bench_exchange
 bench_live
 bench_vprof
+bench_page
 printf '\ntook %d s; load average %s\n' "$SECONDS" "$(cut -d' ' -f1-3 /proc/loadavg)"
