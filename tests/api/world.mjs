@@ -116,11 +116,12 @@ export class World {
 	}
 
 	/** Compiles a game of the tests, with the library in it; returns where it is. */
-	async compile(source) {
-		const program = path.join(this.dir, path.basename(source, '.c'));
-		const { code, text } = await this.spawn(process.env.CC ?? 'cc', ['-std=c11', '-D_GNU_SOURCE', `-I${ROOT}`,
+	async compile(source, flags = [], name = path.parse(source).name) {
+		const program = path.join(this.dir, name);
+		const compiler = source.endsWith('.cpp') ? [process.env.CXX ?? 'c++', '-std=c++17'] : [process.env.CC ?? 'cc', '-std=c11'];
+		const { code, text } = await this.spawn(compiler[0], [compiler[1], '-D_GNU_SOURCE', `-I${ROOT}`,
 			`-I${path.join(ROOT, 'client')}`, ...(process.env.FPROF_SANITIZED ? ['-fsanitize=address,undefined'] : []),
-			'-o', program, source, `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`, '-lpthread']).done;
+			...flags, '-o', program, source, `-L${BUILD}`, '-lfprof', `-Wl,-rpath,${BUILD}`, '-lpthread']).done;
 		if (code !== 0)
 			throw new Error(`${source} does not compile: ${text}`);
 		return program;

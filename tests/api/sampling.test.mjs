@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Stacks of games that spend their time in a known way: shares, frames, names, and what is said where nothing can be known.
+
+import assert from 'node:assert/strict';
+import { openSync, closeSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { answerProblems } from './schema.mjs';
+import { BUILD, ROOT, World, until } from './world.mjs';
+
+const world = new World();
+const SAMPLES = 800;
+const json = { 'content-type': 'application/json' };
+let off = false;
+let program;
+
+const order = (id, body) => world.request('PUT', `/api/v1/sessions/${id}/sampling`, { headers: json, body: JSON.stringify(body) });
+const source = async (name) => (await world.api('/status')).sources.find((one) => one.name === name);
+
+/** The samples of a session, in an answer that fits its schema. */
+async function samples(id, what = 'last=100000') {
+	const answer = await world.get(`/api/v1/sessions/${id}/samples?${what}`);
+	assert.equal(answer.status, 200, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/samples', answer), []);
+	return JSON.parse(answer.text);
+}
+
+/** A game that is sampled until there are enough, then ended by a signal; its answers with every name that will come. */
+async function sampled(game, { count = SAMPLES, signal = 'SIGTERM', names = [], before: first = () => {} } = {}) {
+	const child = world.spawn(game, ['0'], { cwd: world.dir });
+	const { id } = await world.live(child.pid, 2);
+	const answer = await order(id, { hz: 4000 });
+	assert.equal(answer.status, 200, answer.text);
+	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/sampling', answer, 'put'), []);
+	await until('there are enough samples', async () => (await world.api(`/sessions/${id}/sampling`)).samples >= count);
+	first();
+	child.kill(signal);
+	const end = await child.done;
+	await world.ended(child.pid);
+	const all = await until(`the names ${names} are known`, async () => {
+		const one = await samples(id);
+		return names.every((name) => one.functions.some((f) => f.name === name)) && one;
+	});
+	return { id, text: end.text, all };
+}
+
+const named = (all, name) => all.functions.find((one) => one.name === name);
+
+before(async () => {
+	await world.startDaemon();
+	program = await world.compile(path.join(ROOT, 'tests/api/shares.c'), ['-fno-omit-frame-pointer']);
+	const child = world.spawn(program, ['0'], { cwd: world.dir });
+	const { id } = await world.live(child.pid, 2);
+	const answer = await order(id, { hz: 1000 });
+	if (answer.status === 503)
+		off = `stacks cannot be sampled here: ${JSON.parse(answer.text).detail}`;
+	child.kill('SIGKILL');
+	await world.ended(child.pid);
+});
+after(() => world.close());
+
+let played;
+test('a function that has three quarters of the time has three quarters of the samples', async (t) => {
+	if (off)
+		return t.skip(off);
+	played = await sampled(program, { names: ['heavy_part', 'light_part'] });
+	const { all } = played;
+	const [heavy, light] = [named(all, 'heavy_part'), named(all, 'light_part')];
+	const [, a, b] = /heavy (\d+) light (\d+)/.exec(played.text).map(Number);
+	const truth = a / (a + b);
+	assert.ok(Math.abs(truth - 0.75) < 0.02, `the game itself had ${truth}`);
+	const n = heavy.total + light.total;
+	const share = heavy.total / n;
+	// The interval is one of 95 %: five deviations instead of two keep a rightful answer from failing.
+	assert.ok(Math.abs(share - truth) < 5 * Math.sqrt(truth * (1 - truth) / n), `${share} of ${n} samples, ${truth} by the game's clock`);
+	for (const one of [heavy, light]) {
+		assert.ok(one.total_low < one.total_share && one.total_share < one.total_high);
+		assert.ok(one.self <= one.total && one.known && path.basename(one.module) === 'shares');
+		// Wilson's interval, its half width by the usual approximation
+		const half = 1.96 * Math.sqrt(one.total_share * (1 - one.total_share) / all.samples);
+		assert.ok(Math.abs((one.total_high - one.total_low) / 2 - half) < 0.1 * half);
+	}
+	assert.equal(named(all, 'main').self, 0);
+	assert.ok(named(all, 'main').total_share > 0.9, 'main called it all');
+	assert.equal(all.threads.length, 1);
+	assert.equal(all.modules.find((one) => path.basename(one.module ?? '') === 'shares').frame_pointers, 'seen');
+	return undefined;
+});
+
+test('the tree leads from where the thread began to each function, and adds up', async (t) => {
+	if (off)
+		return t.skip(off);
+	const { nodes, samples: count } = await samples(played.id, 'last=100000&view=tree');
+	nodes.forEach((node, i) => {
+		const inside = nodes.filter((one) => one.parent === i);
+		assert.equal(node.total, inside.reduce((sum, one) => sum + one.total, node.self));
+		assert.ok(node.parent === null ? node.depth === 0 : nodes[node.parent].depth === node.depth - 1);
+	});
+	assert.equal(nodes.filter((one) => one.parent === null).reduce((sum, one) => sum + one.total, 0), count);
+	const way = (node) => (node ? [...way(nodes[node.parent]), node.name] : []);
+	assert.match(way(nodes.find((one) => one.name === 'heavy_part')).join('/'), /^shares\/.*main\/one_frame\/heavy_part$/);
+	return undefined;
+});
+
+test('frames and threads choose among the samples', async (t) => {
+	if (off)
+		return t.skip(off);
+	const { from, to, samples: count } = played.all;
+	const middle = Math.floor((from + to) / 2);
+	const parts = [await samples(played.id, `from=${from}&to=${middle}`), await samples(played.id, `from=${middle + 1}&to=${to}`)];
+	assert.ok(parts[0].samples < count && parts[1].samples > 0);
+	assert.equal(parts[0].samples + parts[1].samples, count);
+	assert.equal((await samples(played.id, 'last=100000&thread=shares')).samples, count);
+	const nobody = await world.get(`/api/v1/sessions/${played.id}/samples?thread=nobody`);
+	assert.equal(nobody.status, 404, nobody.text);
+	const few = await samples(played.id, 'last=100000&limit=1');
+	assert.deepEqual([few.functions.length, few.functions[0].name], [1, 'heavy_part']);
+	assert.equal(few.left_out, played.all.functions.length - 1);
+	return undefined;
+});
+
+test('a game that was killed and deleted keeps its names, and so does a capture of it', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await world.compile(path.join(ROOT, 'tests/api/engine.cpp'), ['-fno-omit-frame-pointer']);
+	const name = 'engine::Renderer<engine::Quick>::draw(unsigned long)';
+	const { id, all } = await sampled(game, { count: 200, signal: 'SIGKILL', names: [name], before: () => rmSync(game) });
+	const saved = await world.request('POST', '/api/v1/captures', { headers: json, body: JSON.stringify({ session: id, name: 'kept' }) });
+	assert.equal(saved.status, 201, saved.text);
+	const file = await world.get(`/api/v1/captures/${JSON.parse(saved.text).id}/file`);
+	const upload = await world.request('POST', '/api/v1/captures/upload?name=again', { body: file.bytes });
+	assert.equal(upload.status, 201, upload.text);
+	const again = await samples(JSON.parse(upload.text).id);
+	assert.deepEqual(again.functions, all.functions);
+	assert.ok(again.samples > 0);
+	return undefined;
+});
+
+test('a game without frame pointers is told the flag, and its functions are right all the same', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await world.compile(path.join(ROOT, 'tests/api/shares.c'), ['-O2', '-fomit-frame-pointer', '-fno-inline'], 'omitted');
+	const { all } = await sampled(game, { names: ['heavy_part', 'light_part'] });
+	const module = all.modules.find((one) => path.basename(one.module ?? '') === 'omitted');
+	assert.equal(module.frame_pointers, 'missing');
+	assert.match(module.fix, /omitted with -fno-omit-frame-pointer/);
+	assert.ok(module.broken > all.samples / 2);
+	assert.ok(named(all, 'heavy_part').self > 2 * named(all, 'light_part').self);
+	return undefined;
+});
+
+test('a file whose section headers are nonsense costs its own names', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = await world.compile(path.join(ROOT, 'tests/api/shares.c'), ['-fno-omit-frame-pointer'], 'damaged');
+	const fd = openSync(game, 'r+');
+	writeSync(fd, Buffer.from('ffffffffffffff7f', 'hex'), 0, 8, 0x28); // e_shoff, which no loader looks at
+	closeSync(fd);
+	const { id } = await sampled(game, { count: 200 });
+	const module = await until('the file was looked at', async () => {
+		const { modules } = await samples(id);
+		const one = modules.find((other) => path.basename(other.module ?? '') === 'damaged');
+		return one?.reason && one;
+	});
+	assert.deepEqual([module.symbols, module.reason], [null, 'the file is stripped: it has no symbols']);
+	assert.equal((await world.get('/readyz')).status, 200);
+	return undefined;
+});
+
+test('sampling is off unless it was ordered, and says so', async (t) => {
+	const session = await world.played(['--frames', '20', '--fps', '0']);
+	const none = await samples(session.id);
+	assert.deepEqual([none.samples, none.reason], [0, 'stacks are not sampled unless that is ordered']);
+	const ended = await order(session.id, {});
+	assert.equal(ended.status, 409, ended.text);
+	for (const hz of [-1, 5, 10001, 'fast', 1.5]) {
+		const bad = await order(session.id, { hz });
+		assert.equal(bad.status, 400, bad.text);
+		assert.match(bad.text, /10 to 10000/);
+	}
+	if (off)
+		return t.skip(`the rest: ${off}`);
+	assert.deepEqual([(await source('stacks')).state, (await world.api('/status')).stacks.sessions], ['off', 0]);
+	const game = world.spawn(program, ['0'], { cwd: world.dir });
+	const { id } = await world.live(game.pid, 2);
+	await order(id, {});
+	assert.equal((await source('stacks')).state, 'on');
+	assert.equal((await world.api(`/sessions/${id}/sampling`)).hz, 4000);
+	const stopped = JSON.parse((await order(id, { hz: 0 })).text);
+	assert.equal(stopped.hz, 0);
+	const { state, fix } = await source('stacks');
+	assert.deepEqual([state, /fprof sampling on/.test(fix)], ['off', true]);
+	game.kill('SIGTERM');
+	await world.ended(game.pid);
+	assert.equal((await samples(id)).samples, stopped.samples, 'not one more');
+	return undefined;
+});
+
+test('where kernel programs are not permitted an order is refused, with the reason and the fix',
+	{ skip: process.getuid() === 0 ? false : 'taking capabilities away needs root' }, async (t) => {
+		const other = new World();
+		t.after(() => other.close());
+		await other.startDaemon([], {}, ['setpriv', '--bounding-set=-bpf,-perfmon,-sys_admin']);
+		const game = other.spawn(path.join(BUILD, 'game'), ['--frames', '0']);
+		const { id } = await other.live(game.pid, 2);
+		const answer = await other.request('PUT', `/api/v1/sessions/${id}/sampling`, { headers: json, body: '{}' });
+		assert.equal(answer.status, 503, answer.text);
+		assert.match(JSON.parse(answer.text).detail, /CAP_BPF and CAP_PERFMON.*fprof-probe\.socket/);
+		const { sources } = await other.api('/status');
+		assert.equal(sources.find((one) => one.name === 'stacks').state, 'unavailable');
+		const { samples: count, reason } = await other.api(`/sessions/${id}/samples`);
+		assert.equal(count, 0);
+		assert.match(reason, /CAP_BPF/);
+	});
