@@ -5,6 +5,11 @@
  *
  * Larger rings are fewer: a daemon takes memories of 1024 MiB as it comes.
  *
+ * Rings begin at a multiple of HUGE, in the file and in the address space, so that the kernel can
+ * give huge pages to them. A ring of 1 MiB takes a fault for every 4 KiB else, when it is
+ * populated, and once more under a hypervisor that shadows page tables: measured 0.6 ms and then 5
+ * us and more a page, where a huge page of 2 MiB is there in 0.25 ms and costs nothing afterwards.
+ *
  * A process may be short of address space, or of the size of files that it may make; going past
  * the latter would even kill it (SIGXFSZ). Both are met by fewer rings.
  */
@@ -26,12 +31,18 @@
 #include <unistd.h>
 
 #define PAGE	  4096u
+#define HUGE	  FPROF_RINGS_ALIGN
 #define SLOTS_MIN 4u
+/* Of smaller rings a huge page would have many that nobody uses. */
+#define RINGS_A_PAGE_MAX 4u
 /* All rings of a memory, so that it fits into what a daemon takes by default, 1024 MiB. */
 #define RINGS_BYTES_MAX (UINT64_C(960) << 20)
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
 
 /* splitmix64's mixer */
@@ -102,17 +113,41 @@ static bool file_allowed(uint64_t bytes)
 	       bytes <= limit.rlim_cur;
 }
 
+/* Address space for bytes, a multiple of the page's, that begins at a multiple of HUGE. */
+static int reserve(uint64_t bytes, uint8_t **ret_base)
+{
+	uint8_t *base = mmap(NULL, bytes + HUGE, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint64_t before;
+
+	if (base == MAP_FAILED)
+		return -errno;
+	before = -(uintptr_t)base % HUGE;
+	if (before > 0)
+		munmap(base, before);
+	munmap(base + before + bytes, HUGE - before);
+	*ret_base = base + before;
+	return 0;
+}
+
 static int map_memfd(int fd, uint64_t bytes, void **ret_base)
 {
-	void *base;
+	uint8_t *base = NULL;
+	int r;
 
 	if (!file_allowed(bytes))
 		return -EFBIG;
 	if (ftruncate(fd, (off_t)bytes) < 0)
 		return -errno;
-	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (base == MAP_FAILED)
-		return -errno;
+	r = reserve(bytes, &base);
+	if (r < 0)
+		return r;
+	if (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd,
+		 0) == MAP_FAILED) {
+		r = -errno;
+		munmap(base, bytes);
+		return r;
+	}
 	*ret_base = base;
 	return 0;
 }
@@ -161,20 +196,28 @@ void memory_free(struct memory *memory)
 	owned_fd_close(&memory->memfd);
 }
 
-void memory_populate(void *start, uint64_t bytes)
+/* The huge pages that the ring lies in. False: there are none. */
+static bool collapse(const struct fprof_memory_header *h, uint64_t at, uint64_t bytes)
 {
-	uint64_t at;
+	uint64_t begin = at / HUGE * HUGE, end = (at + bytes + HUGE - 1) / HUGE * HUGE;
+	uint8_t *base = (uint8_t *)(uintptr_t)h;
 
-	if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0 || errno != EINVAL)
-		return;
-	for (at = 0; at < bytes; at += PAGE)
-		FPROF_ADD_RELAXED((uint64_t *)((uint8_t *)start + at), UINT64_C(0));
+	if (bytes * RINGS_A_PAGE_MAX < HUGE || end > h->total_bytes ||
+	    madvise(base + begin, end - begin, MADV_COLLAPSE) < 0)
+		return false;
+	for (at = begin; at < end; at += HUGE)
+		(void)FPROF_LOAD_RELAXED((const uint64_t *)(base + at));
+	return true;
 }
 
-void memory_touch(const void *start, uint64_t bytes)
+void memory_populate(const struct fprof_memory_header *h, uint32_t i)
 {
-	uint64_t at;
+	uint64_t bytes = (uint64_t)h->ring_words * sizeof(uint64_t), at;
+	uint8_t *ring = (uint8_t *)(uintptr_t)h + h->rings_offset + i * bytes;
 
+	if (collapse(h, h->rings_offset + i * bytes, bytes) ||
+	    madvise(ring, bytes, MADV_POPULATE_WRITE) == 0 || errno != EINVAL)
+		return;
 	for (at = 0; at < bytes; at += PAGE)
-		(void)FPROF_LOAD_RELAXED((const uint64_t *)((const uint8_t *)start + at));
+		FPROF_ADD_RELAXED((uint64_t *)(ring + at), UINT64_C(0));
 }

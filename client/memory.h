@@ -26,12 +26,9 @@ int memory_new(uint32_t ring_words, enum fprof_clock_kind clock, enum fprof_orig
 void memory_free(struct memory *memory);
 
 /*
- * Gives pages to [start, start + bytes) of a memory now, so that writing there faults no more.
- * Never touches what is written there.
+ * Gives pages to ring i of a memory now, so that writing there faults no more: huge ones with what
+ * lies beside it, where it can have them. Never changes what is written there. Any thread.
  */
-void memory_populate(void *start, uint64_t bytes);
-/* Reads a word of each page: where a hypervisor shadows the page tables, that is what makes the
- * first write cost no more than any other. */
-void memory_touch(const void *start, uint64_t bytes);
+void memory_populate(const struct fprof_memory_header *h, uint32_t i);
 
 #endif

@@ -67,7 +67,6 @@ struct session {
 	uint32_t marked;	/* the process has marked a frame: gates close when not recording */
 	uint32_t announce;	/* a daemon came: say again what it cannot know */
 	uint32_t serials;	/* threads so far */
-	uint32_t warm;		/* rings from the first on whose pages are touched */
 	uint32_t told;		/* enum fprof_record_state, as the rings last said */
 	uint64_t changed_ticks; /* clock before link.ordered last followed the control page */
 	struct session_marks marks[SESSION_ORIGINS];

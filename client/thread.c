@@ -40,8 +40,6 @@
 #define RETRY_EVENTS 1024u
 #define WHO_FIBER    (UINT64_C(1) << 63) /* no serial has it, nor has a pointer */
 #define KEY_NONE     0u			 /* else the key + 1 */
-#define WARM_RINGS   8u
-#define WARM_BYTES   (UINT64_C(8) << 20)
 
 static struct fprof_writer null_writer;
 FPROF_API __thread struct fprof_tls fprof_tls
@@ -111,42 +109,18 @@ static void slots_used_raise(struct session *s, uint32_t used)
 
 /* ---- modes ---- */
 
-static uint64_t warm_rings(uint64_t ring_bytes)
-{
-	uint64_t fit = WARM_BYTES / ring_bytes;
-
-	if (fit < 1)
-		return 1;
-	return fit < WARM_RINGS ? fit : WARM_RINGS;
-}
-
-/*
- * The ring's pages, once per slot. Under a hypervisor that shadows page tables the first access
- * to a page costs some 5 us even when the kernel has it (measured; 256 pages: 1.4 ms), so pages
- * are touched as well. The process's first thread does this for the first WARM_RINGS rings, or as
- * many as WARM_BYTES are, in its startup frame: the threads that take them start at once, and their
- * first pass through the ring costs no more than the next. Later threads populate their own, and
- * pay page by page.
- */
+/* The ring's pages, once per slot. */
 static void populate(struct session *s, struct fprof_writer *w)
 {
-	const uint32_t i = w->index;
-	const uint64_t words = s->head->ring_words, bytes = words * sizeof(uint64_t);
-	uint64_t begin, warm = w->serial == 1 ? warm_rings(bytes) : 1;
 	struct fprof_slot *slot = w->slot;
 	int error = errno;
+	uint64_t begin;
 
-	if (warm > s->head->slot_count - i)
-		warm = s->head->slot_count - i;
-	if (i < FPROF_LOAD_ACQUIRE(&s->warm) || w->client[0])
+	if (w->client[0])
 		return;
 	w->client[0] = 1;
 	begin = monotonic_ns();
-	memory_populate(w->ring, warm * bytes);
-	if (w->serial == 1) {
-		memory_touch(w->ring, warm * bytes);
-		FPROF_STORE_RELEASE(&s->warm, i + (uint32_t)warm);
-	}
+	memory_populate(s->head, w->index);
 	fprof_slot_own_begin(slot);
 	FPROF_STORE_RELAXED(&slot->populate_ns, monotonic_ns() - begin);
 	fprof_slot_own_end(slot);

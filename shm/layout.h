@@ -31,6 +31,7 @@
 #define FPROF_RING_WORDS_DEFAULT (128u * 1024u) /* 1 MiB */
 #define FPROF_RING_WORDS_MIN	 (4u * FPROF_BLOCK_WORDS)
 #define FPROF_RING_WORDS_MAX	 (8u * 1024u * 1024u) /* 64 MiB */
+#define FPROF_RINGS_ALIGN	 (UINT64_C(2) << 20)  /* a huge page */
 #define FPROF_SLOTS_DEFAULT	 512u
 #define FPROF_SLOTS_MAX		 4096u
 #define FPROF_MARKERS_DEFAULT	 65536u
@@ -81,9 +82,10 @@ struct fprof_memory_header {
 	uint64_t markers_offset;
 	uint64_t strings_offset;
 	uint32_t strings_bytes;
-	uint32_t ring_words;   /* words in each ring: a power of two */
-	uint64_t rings_offset; /* ring of slot i at rings_offset + i * ring_words * 8, page aligned
-				*/
+	uint32_t ring_words; /* words in each ring: a power of two */
+	/* ring of slot i at rings_offset + i * ring_words * 8, page aligned; a multiple of
+	 * FPROF_RINGS_ALIGN is best */
+	uint64_t rings_offset;
 
 	uint32_t clock_kind;	  /* enum fprof_clock_kind */
 	uint32_t origin;	  /* enum fprof_origin */

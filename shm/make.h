@@ -29,7 +29,8 @@ static inline void fprof_memory_lay_out(struct fprof_memory_header *h)
 	h->strings_offset =
 		(h->markers_offset + (uint64_t)h->marker_capacity * h->marker_bytes + page - 1) &
 		~(page - 1);
-	h->rings_offset = (h->strings_offset + h->strings_bytes + page - 1) & ~(page - 1);
+	h->rings_offset = (h->strings_offset + h->strings_bytes + FPROF_RINGS_ALIGN - 1) &
+			  ~(FPROF_RINGS_ALIGN - 1);
 	h->total_bytes =
 		h->rings_offset + (uint64_t)h->slot_count * h->ring_words * sizeof(uint64_t);
 }

@@ -289,8 +289,8 @@ static void measure_first_thread(void)
 	reads = (thread_ns() - from) / FIRST;
 	printf("%-28s %9.2f ns  %8.3f x  (of as many pairs of reads: %.2f ns; once)\n",
 	       "first thread's 100,000 zones", zones, zones / reads, reads);
-	printf("%-28s %9.2f ms  (the first thread's: the rings of the first threads; once)\n",
-	       "filling rings at startup", (double)fprof_tls.writer->slot->populate_ns / 1e6);
+	printf("%-28s %9.2f ms  (the first thread's; once)\n", "filling its ring",
+	       (double)fprof_tls.writer->slot->populate_ns / 1e6);
 }
 
 static void *start_thread(void *arg)
@@ -342,7 +342,7 @@ static void start_threads(void)
 }
 
 struct threads {
-	struct row base, early, early_zones, late, populate, late_zones;
+	struct row base, first_event, populate, first_zones;
 };
 
 static void row_add(struct row *row, double ns)
@@ -352,24 +352,18 @@ static void row_add(struct row *row, double ns)
 
 static void threads_add(struct threads *t, const struct start *start)
 {
-	bool early = start->populate == 0.0;
-
 	row_add(&t->base, start->reads);
-	row_add(early ? &t->early : &t->late, start->first_event);
-	row_add(early ? &t->early_zones : &t->late_zones, start->first_zones);
-	if (!early)
-		row_add(&t->populate, start->populate);
+	row_add(&t->first_event, start->first_event);
+	row_add(&t->populate, start->populate);
+	row_add(&t->first_zones, start->first_zones);
 }
 
-/* The rings of a process's first threads are filled with its first. */
 static void measure_threads(void)
 {
 	struct threads t = {.base.name = "two reads, 100,000 times",
-			    .early.name = "thread's registration",
-			    .early_zones.name = "... its first 100,000 zones",
-			    .late.name = "registration, later threads",
+			    .first_event.name = "thread's registration",
 			    .populate.name = "... populating its ring",
-			    .late_zones.name = "... its first 100,000 zones"};
+			    .first_zones.name = "... its first 100,000 zones"};
 	char self[256] = "", command[300];
 	struct start start;
 	FILE *from;
@@ -387,11 +381,9 @@ static void measure_threads(void)
 			fprintf(stderr, "bench_zone: %s failed\n", command);
 	}
 	print_row(&t.base);
-	print_row(&t.early);
-	print_row(&t.early_zones);
-	print_row(&t.late);
+	print_row(&t.first_event);
 	print_row(&t.populate);
-	print_row(&t.late_zones);
+	print_row(&t.first_zones);
 }
 
 static pthread_barrier_t together;

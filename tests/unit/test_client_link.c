@@ -404,15 +404,15 @@ CHILD_TEST(garbage_for_a_welcome)
 
 static const struct ring_size {
 	const char *kib;
-	uint32_t ring_kib, slots, warm; /* warm: rings that the first thread touches, 8 MiB */
+	uint32_t ring_kib, slots;
 	bool odd;
 } ring_sizes[] = {
-	{"1024", 1024, 512, 8, false},	{"16", 16, 512, 8, false},
-	{"2048", 2048, 480, 4, false},	{"16384", 16384, 60, 1, false},
-	{"65536", 65536, 15, 1, false}, {"3000", 2048, 480, 4, true},
-	{"15", 16, 512, 8, true},	{"0", 16, 512, 8, true},
-	{"65537", 65536, 15, 1, true},	{"99999999999999999999", 65536, 15, 1, true},
-	{"-5", 1024, 512, 8, true},	{"2M", 1024, 512, 8, true},
+	{"1024", 1024, 512, false},  {"16", 16, 512, false},
+	{"2048", 2048, 480, false},  {"16384", 16384, 60, false},
+	{"65536", 65536, 15, false}, {"3000", 2048, 480, true},
+	{"15", 16, 512, true},	     {"0", 16, 512, true},
+	{"65537", 65536, 15, true},  {"99999999999999999999", 65536, 15, true},
+	{"-5", 1024, 512, true},     {"2M", 1024, 512, true},
 };
 static const struct ring_size *ring_size;
 
@@ -428,7 +428,8 @@ static void a_ring_size(void)
 	CHECK_EQUAL(view.head.ring_words, ring_size->ring_kib * 128);
 	CHECK_EQUAL(view.head.slot_count, ring_size->slots);
 	CHECK(view.head.total_bytes < UINT64_C(1024) << 20); /* what a daemon takes */
-	CHECK_EQUAL(session_peek()->warm, ring_size->warm);
+	CHECK_EQUAL((uintptr_t)session_peek()->rings % FPROF_RINGS_ALIGN, 0);
+	CHECK_EQUAL(view.head.rings_offset % FPROF_RINGS_ALIGN, 0);
 	CHECK_EQUAL(memory_refused(&view, FPROF_REFUSED_ARGUMENTS), ring_size->odd);
 	CHECK_EQUAL(strstr(said, "FPROF_RING_KIB") != NULL, ring_size->odd);
 }
@@ -440,6 +441,60 @@ static void rings_of_any_size_fit_a_daemon(void **state)
 	     ring_size < ring_sizes + sizeof(ring_sizes) / sizeof(ring_sizes[0]); ring_size++)
 		if (in_child(a_ring_size) != 0)
 			fail_msg("FPROF_RING_KIB=%s", ring_size->kib);
+}
+
+/* KiB of mappings of memfds that are in huge pages. */
+static unsigned long huge_kib(void)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long sum = 0, kib;
+	char line[512];
+	bool ours = false;
+
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f)) {
+		if (strchr(line, '/'))
+			ours = strstr(line, "/memfd:") != NULL;
+		if (ours && (sscanf(line, "ShmemPmdMapped: %lu kB", &kib) == 1 ||
+			     sscanf(line, "FilePmdMapped: %lu kB", &kib) == 1))
+			sum += kib;
+	}
+	fclose(f);
+	return sum;
+}
+
+/* Does the kernel make huge pages of a memfd's? */
+static bool has_huge_pages(void)
+{
+	const size_t huge = FPROF_RINGS_ALIGN;
+	uint8_t *base = mmap(NULL, 2 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	bool has;
+
+	assert_true(base != MAP_FAILED && fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)huge), 0);
+	at = base + -(uintptr_t)base % huge;
+	assert_true(mmap(at, huge, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at);
+	*at = 1;
+	has = madvise(at, huge, 25 /* MADV_COLLAPSE */) == 0;
+	munmap(base, 2 * huge);
+	close(fd);
+	return has;
+}
+
+static void a_ring_in_a_huge_page(void)
+{
+	record_alone();
+	zone();
+	CHECK(huge_kib() >= 2048);
+}
+
+static void rings_lie_in_huge_pages(void **state)
+{
+	(void)state;
+	if (!has_huge_pages())
+		skip(); /* none are there, or the kernel is older than Linux 6.1 */
+	assert_int_equal(in_child(a_ring_in_a_huge_page), 0);
 }
 
 static void socket_path_too_long(void)
@@ -570,6 +625,7 @@ int main(void)
 		CHILD_UNIT(control_page_is_a_pipe),
 		CHILD_UNIT(garbage_for_a_welcome),
 		cmocka_unit_test(rings_of_any_size_fit_a_daemon),
+		cmocka_unit_test(rings_lie_in_huge_pages),
 		CHILD_UNIT(socket_path_too_long),
 		CHILD_UNIT(game_closes_all_its_descriptors),
 		CHILD_UNIT(goodbye_at_exit),
