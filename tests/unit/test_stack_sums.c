@@ -195,6 +195,46 @@ static void times_and_threads_choose(void **state)
 	history_code_free(&code);
 }
 
+static int count(void *userdata, const struct stack_record *record)
+{
+	*(size_t *)userdata += record->kind == STACK_SAMPLE;
+	return 0;
+}
+
+static int chunk(void *userdata)
+{
+	(void)userdata;
+	return 0;
+}
+
+/* Each frame has a sample in its middle; ten frames are kept. */
+static void samples_leave_with_their_frames(void **state)
+{
+	const struct stack_place places[] = {in_work, start};
+	struct fixture *f = *state;
+	struct stack_log log;
+	size_t left = 0;
+	const struct stacks_visitor visitor = {&left, chunk, count};
+	int64_t i;
+
+	f->config.history_frames = 10;
+	fixture_open(f);
+	fixture_submit(f, first_batch(1, 1));
+	stack_log_init(&log);
+	for (i = 1; i <= 50; i++) {
+		struct batch *b = must(batch_new());
+
+		put(&log, i * 100 + 50, 7, 0, places, 2);
+		add_stacks(b, &log);
+		add_zones(b, 1, 1, i * 100, i * 100 + 100, 2);
+		add_frame(b, 1, 0, (uint64_t)i, i * 100, i * 100 + 100);
+		fixture_submit(f, b);
+	}
+	assert_int_equal(history_stacks_each(f->history, 1, INT64_MIN, INT64_MAX, &visitor), 0);
+	assert_int_equal(left, 10);
+	stack_log_deinit(&log);
+}
+
 static void assert_near(double a, double b)
 {
 	assert_true(a - b < 1e-4 && b - a < 1e-4);
@@ -227,6 +267,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_that_reach_no_beginning_are_broken,
 						fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(times_and_threads_choose, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(samples_leave_with_their_frames, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test(shares_have_wilsons_interval),
 	};
