@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #define READINGS 5
+#define CLOSE_NS 2000000u
 
 void clock_pairs_init(struct clock_pairs *p, enum fprof_clock_kind kind, double hz)
 {
@@ -47,10 +48,19 @@ static void judge(struct clock_pairs *p, const struct clock_pair *pair)
 	p->error_ns = MAX(p->error_ns, (uint64_t)(error * ns_per_tick));
 }
 
+/* Two pairs that lie close together tell nothing of the rate: the newest gives way to the next. */
+static bool is_close(const struct clock_pairs *p)
+{
+	return p->count >= 2 &&
+	       pair_at(p, p->count - 1)->mono - pair_at(p, p->count - 2)->mono < CLOSE_NS;
+}
+
 void clock_pairs_put(struct clock_pairs *p, const struct clock_pair *pair)
 {
 	if (p->count > 0 && pair->mono <= pair_at(p, p->count - 1)->mono)
 		return;
+	if (is_close(p))
+		p->count--;
 	judge(p, pair);
 	if (p->count == CLOCK_PAIRS) {
 		p->first = (p->first + 1) % CLOCK_PAIRS;

@@ -77,6 +77,36 @@ static void a_slew_between_two_pairs_costs_less_than_five_microseconds(void **st
 	free(p);
 }
 
+/* As when a full buffer is read: a reading that is 50 ns off would be 25 us off after 10 ms. */
+static void pairs_in_a_burst_are_no_measure_of_the_rate(void **state)
+{
+	struct clocks c = {.slewed_from = UINT64_MAX};
+	struct clock_pairs *p = malloc(sizeof(*p));
+	uint64_t mono, t, ticks;
+	unsigned i;
+
+	(void)state;
+	assert_non_null(p);
+	clock_pairs_init(p, FPROF_CLOCK_TSC, HZ);
+	for (mono = POLL; mono <= 20 * (uint64_t)POLL; mono += POLL) {
+		put(p, &c, mono, 100);
+		for (i = 1; i <= 3; i++) {
+			struct clock_pair pair = {mono + i * 20000, ticks_at(&c, mono + i * 20000),
+						  300};
+
+			pair.ticks += i % 2 ? 150 : -150;
+			clock_pairs_put(p, &pair);
+			for (t = mono; t <= mono + i * 20000; t += 5000) {
+				assert_int_equal(clock_pairs_ticks(p, t, &ticks),
+						 p->count < 2 ? -ERANGE : 0);
+				assert_in_range(ticks + 300 - ticks_at(&c, t), 0, 600);
+			}
+		}
+	}
+	assert_in_range(p->error_ns, 50, 1000);
+	free(p);
+}
+
 static void a_reading_that_took_long_is_said_to_be_worth_less(void **state)
 {
 	struct clocks c = {.slewed_from = UINT64_MAX};
@@ -142,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slew_between_two_pairs_costs_less_than_five_microseconds),
+		cmocka_unit_test(pairs_in_a_burst_are_no_measure_of_the_rate),
 		cmocka_unit_test(a_reading_that_took_long_is_said_to_be_worth_less),
 		cmocka_unit_test(a_time_after_the_newest_pair_is_not_guessed),
 		cmocka_unit_test(pairs_read_here_convert_the_time_between_them),
