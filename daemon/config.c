@@ -389,5 +389,6 @@ void config_free(struct config *config)
 	free(config->history_why);
 	free(config->config_file);
 	free(config->triggers);
+	free(config->display_hz);
 	*config = (struct config){0};
 }

@@ -36,6 +36,7 @@ struct config {
 	bool scheduler;	      /* yes: trace games' threads in the kernel, where that is possible */
 	bool sampling;	      /* no: sample the stacks of every game from its start on */
 	unsigned sampling_hz; /* 4000 a second of each CPU; 10..10000 */
+	char *display_hz;     /* NULL: the displays are asked; else their rates, see displays.h */
 	unsigned query_seconds; /* 5 that a query of SQL may take; 1..60 */
 	bool verbose;
 };

@@ -5,6 +5,7 @@
  */
 #include "config_file.h"
 
+#include "displays.h"
 #include "log.h"
 #include "trigger.h"
 #include "util.h"
@@ -168,6 +169,15 @@ static int set_triggers(struct config *config, const char *value, const struct c
 	return set_string(&config->triggers, value);
 }
 
+static int set_displays(struct config *config, const char *value, const struct config_where *where)
+{
+	struct displays displays;
+
+	if (displays_parse(value, &displays) < 0)
+		return bad_value(where, "display_hz", value, DISPLAYS_ALLOWED);
+	return set_string(&config->display_hz, value);
+}
+
 int config_set(struct config *config, const char *key, const char *value,
 	       const struct config_where *where)
 {
@@ -186,6 +196,8 @@ int config_set(struct config *config, const char *key, const char *value,
 		return set_http(config, value, where);
 	if (strcmp(key, "triggers") == 0)
 		return set_triggers(config, value, where);
+	if (strcmp(key, "display_hz") == 0)
+		return set_displays(config, value, where);
 	return -ENOENT;
 }
 
@@ -211,6 +223,8 @@ void config_compare(const struct config *a, const struct config *b, config_key_f
 		fn(userdata, "http");
 	if (strcmp(a->triggers, b->triggers) != 0)
 		fn(userdata, "triggers");
+	if (strcmp(a->display_hz ? a->display_hz : "", b->display_hz ? b->display_hz : "") != 0)
+		fn(userdata, "display_hz");
 }
 
 static char *trim(char *s)

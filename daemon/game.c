@@ -363,8 +363,8 @@ static int session_begin(struct games *games, struct game *game,
 			 const struct fprof_msg_hello *hello,
 			 const struct fprof_memory_header *head, const char **ret_why)
 {
-	struct session_row *row =
-		session_row_new(games->drain, games->boot_id, &game->peer, hello, head);
+	struct session_row *row = session_row_new(games->drain, games->config, games->boot_id,
+						  &game->peer, hello, head);
 	struct store_resume *resume = NULL;
 	struct control *control = NULL;
 	int r;

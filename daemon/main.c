@@ -13,6 +13,7 @@
 #include "config.h"
 #include "config_file.h"
 #include "directories.h"
+#include "displays.h"
 #include "drain.h"
 #include "http.h"
 #include "leftovers.h"
@@ -90,10 +91,20 @@ static void raise_descriptor_limit(void)
 			    strerror(errno));
 }
 
+static void set_displays(const struct config *config, struct status *status)
+{
+	struct displays displays;
+
+	displays_read(config->display_hz, DISPLAYS_CARDS, &displays);
+	status_source(status, "displays", displays.count > 0 ? SOURCE_ON : SOURCE_UNAVAILABLE,
+		      displays.why_not, displays.fix);
+}
+
 /* What can change at run time: see listen_set_config. */
 static void say_unchangeable(void *userdata, const char *key)
 {
-	static const char *const changeable[] = {"max_sessions", "memory_mib", "ring_kib"};
+	static const char *const changeable[] = {"max_sessions", "memory_mib", "ring_kib",
+						 "display_hz"};
 	size_t i;
 
 	(void)userdata;
@@ -121,9 +132,10 @@ static void reload(struct app *app)
 	notify_reloading();
 	if (config_load(app->argc, app->argv, &config, &ignored) == 0) {
 		config_compare(&app->config, &config, say_unchangeable, NULL);
-		listen_set_config(app->listen, &config);
 		config_free(&app->reloaded);
 		app->reloaded = config;
+		listen_set_config(app->listen, &app->reloaded);
+		set_displays(&app->reloaded, app->status);
 		log_info("reloaded: max_sessions = %u, memory_mib = %u, ring_kib = %u",
 			 config.max_sessions, config.memory_mib, config.ring_kib);
 	} else {
@@ -191,11 +203,12 @@ static int start_loop(struct app *app)
 	return r;
 }
 
-static void set_sources(struct status *status)
+static void set_sources(const struct config *config, struct status *status)
 {
 	status_source(status, "rings", SOURCE_ON, NULL, NULL);
 	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
 	pmu_tell(status);
+	set_displays(config, status);
 }
 
 static int start_socket(struct app *app)
@@ -336,7 +349,7 @@ static int start(struct app *app)
 	app->status = status_new();
 	if (!app->status)
 		return -ENOMEM;
-	set_sources(app->status);
+	set_sources(&app->config, app->status);
 	r = start_loop(app);
 	if (r == 0)
 		r = store_new(&app->config, on_committed, app, &app->store);

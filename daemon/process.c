@@ -213,7 +213,21 @@ static void put_machine(struct json *j)
 	put_text(j, "gpu_driver", m.gpu_driver);
 }
 
-int process_facts_read(int32_t pid, struct process_facts *ret_facts)
+static void put_displays(struct json *j, const struct displays *displays, struct json *missing)
+{
+	char text[256];
+
+	displays_format(displays, text, sizeof(text));
+	put_text(j, "display_hz", text);
+	if (displays->count > 0)
+		json_member_string(j, "display_source",
+				   displays->configured ? "configured" : "drm");
+	else
+		json_member_string(missing, "display_hz", displays->why_not);
+}
+
+int process_facts_read(int32_t pid, const struct displays *displays,
+		       struct process_facts *ret_facts)
 {
 	struct process_facts facts = {0};
 	struct json j = {0}, missing = {0};
@@ -226,6 +240,7 @@ int process_facts_read(int32_t pid, struct process_facts *ret_facts)
 	put_argv(pid, &j, &missing);
 	put_status(pid, &facts, &j, &missing);
 	put_machine(&j);
+	put_displays(&j, displays, &missing);
 	json_object_end(&missing);
 	unknown = json_text(&missing);
 	json_key(&j, "unknown");

@@ -3,6 +3,8 @@
 #ifndef FPROF_DAEMON_PROCESS_H
 #define FPROF_DAEMON_PROCESS_H
 
+#include "displays.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,7 +37,8 @@ struct process_facts {
 
 /* Reads them. What cannot be read is left out and named, with why, in the json's "unknown". 0 or
  * -ENOMEM. */
-int process_facts_read(int32_t pid, struct process_facts *ret_facts);
+int process_facts_read(int32_t pid, const struct displays *displays,
+		       struct process_facts *ret_facts);
 void process_facts_deinit(struct process_facts *facts);
 
 /* This boot's id, malloc'ed; NULL: not known, or no memory. */

@@ -76,14 +76,17 @@ static char *name_from_hello(const struct fprof_msg_hello *hello)
 	return name[0] ? strdup(name) : NULL;
 }
 
-struct session_row *session_row_new(struct drain *drain, const char *boot_id,
-				    const struct peer *peer, const struct fprof_msg_hello *hello,
+struct session_row *session_row_new(struct drain *drain, const struct config *config,
+				    const char *boot_id, const struct peer *peer,
+				    const struct fprof_msg_hello *hello,
 				    const struct fprof_memory_header *head)
 {
 	struct session_row *row = calloc(1, sizeof(*row));
 	struct process_facts facts;
+	struct displays displays;
 
-	if (!row || process_facts_read(peer->pid, &facts) < 0) {
+	displays_read(config->display_hz, DISPLAYS_CARDS, &displays);
+	if (!row || process_facts_read(peer->pid, &displays, &facts) < 0) {
 		free(row);
 		return NULL;
 	}

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -58,6 +58,28 @@ for (const [what, through, reason, fix] of lacks)
 		assert.deepEqual([scheduler.reason, scheduler.fix], [attach.reason, attach.fix]);
 		return undefined;
 	});
+
+test('displays are asked or configured, or it is said why they are not known', async (t) => {
+	const world = new World();
+	t.after(() => world.close());
+	const displays = async () => (await world.api('/status')).sources.find((one) => one.name === 'displays');
+	await world.startDaemon();
+	const asked = await displays();
+	if (asked.state === 'on')
+		assert.deepEqual([asked.reason, asked.fix], [null, null]);
+	else
+		assert.match(`${asked.state}: ${asked.reason}; ${asked.fix}`, /^unavailable: (there is no DRM device here|no display is on|.* cannot be opened: .*); .*display_hz = 60 in fprofd.conf$/);
+	writeFileSync(world.config, 'triggers = []\ndisplay_hz = 143.98, 60\n');
+	world.daemon.kill('SIGHUP');
+	await until('it is on', async () => (await displays()).state === 'on');
+	const { facts } = await world.api(`/sessions/${(await world.played(['--frames', '5'])).id}`);
+	assert.deepEqual([facts.display_hz, facts.display_source], ['143.98, 60', 'configured']);
+	await world.stopDaemon();
+	writeFileSync(world.config, 'display_hz = 19\n');
+	const { code, text } = await world.spawnDaemon().done;
+	assert.equal(code, 78);
+	assert.match(text, /fprofd\.conf:1: display_hz = 19: must be rates in Hz from 20 to 1000, at most 16, separated by commas/);
+});
 
 test('where nobody listens, who is not root is told what to start', { skip: root ? false : 'becoming another user needs root' }, async (t) => {
 	if (existsSync('/run/fprof-probe/probe.sock'))

@@ -239,7 +239,7 @@ static void test_a_key_that_changed_is_told(void **state)
 		{"max_sessions", "65"},	    {"memory_mib", "1025"},
 		{"captures_mib", "2049"},   {"spikes_keep", "9"},
 		{"scheduler", "no"},	    {"on_demand", "yes"},
-		{"triggers", "[]"},
+		{"triggers", "[]"},	    {"display_hz", "144"},
 	};
 	const struct config_where where = {.name = "test"};
 	struct config before, after;

@@ -32,6 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const struct displays displays = {.hz = {143.98, 60}, .count = 2, .configured = true};
+
 static void test_own_facts(void **state)
 {
 	struct process_facts facts;
@@ -39,7 +41,7 @@ static void test_own_facts(void **state)
 
 	(void)state;
 	assert_true(procfs_link(exe, sizeof(exe), "/proc/self/exe") > 0);
-	assert_int_equal(process_facts_read(getpid(), &facts), 0);
+	assert_int_equal(process_facts_read(getpid(), &displays, &facts), 0);
 	assert_string_equal(facts.exe, exe);
 	assert_string_equal(facts.name, strrchr(exe, '/') + 1);
 	assert_non_null(facts.build_id);
@@ -49,6 +51,8 @@ static void test_own_facts(void **state)
 	assert_non_null(strstr(facts.json, "\"argv\":[\""));
 	assert_non_null(strstr(facts.json, "\"kernel\":\"Linux "));
 	assert_non_null(strstr(facts.json, "\"affinity\":\""));
+	assert_non_null(strstr(facts.json, "\"display_hz\":\"143.98, 60\""));
+	assert_non_null(strstr(facts.json, "\"display_source\":\"configured\""));
 	assert_non_null(strstr(facts.json, "\"unknown\":{}"));
 	process_facts_deinit(&facts);
 }
@@ -73,7 +77,7 @@ static void expect_name(const char *argv0, const char *name)
 	/* what cat gives back it has read: it runs */
 	assert_int_equal(write(in[1], "x", 1), 1);
 	assert_int_equal(read(out[0], &byte, 1), 1);
-	assert_int_equal(process_facts_read(pid, &facts), 0);
+	assert_int_equal(process_facts_read(pid, &displays, &facts), 0);
 	assert_string_equal(facts.name, name);
 	process_facts_deinit(&facts);
 	close(in[1]);
@@ -105,7 +109,7 @@ static void test_a_process_that_is_gone_says_why(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(process_stat(pid, &stat), -ESRCH);
-	assert_int_equal(process_facts_read(pid, &facts), 0);
+	assert_int_equal(process_facts_read(pid, &displays, &facts), 0);
 	assert_null(facts.exe);
 	assert_null(facts.build_id);
 	assert_non_null(facts.name);
