@@ -30,6 +30,20 @@ static void json_parts(struct json *j, const int64_t *ns, const struct verdict_e
 	json_array_end(j);
 }
 
+static void json_ran(struct json *j, const struct verdict_ran *ran)
+{
+	json_key(j, "schedstat");
+	if (ran->window_ns <= 0) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_int(j, "window_ns", ran->window_ns);
+	json_member_int(j, "ran_ns", ran->ran_ns);
+	json_member_int(j, "cpu_by_elimination_ns", ran->cpu_ns);
+	json_object_end(j);
+}
+
 static void json_verdict_members(struct json *j, const struct verdict *v)
 {
 	json_member_uint(j, "frame", v->frame);
@@ -56,11 +70,47 @@ static void json_verdict_members(struct json *j, const struct verdict *v)
 	json_member_int(j, "usual_wall_ns", v->usual_ns);
 	json_member_double(j, "hitch_from", VERDICT_HITCH);
 	json_member_double(j, "slack_from", VERDICT_SLACK);
+	json_ran(j, &v->ran);
 	json_object_end(j);
 }
 
-static void json_sum(struct json *j, const verdicts_vec *verdicts)
+static void json_hz(struct json *j, const char *key, double hz)
 {
+	if (hz > 0)
+		json_member_double(j, key, hz);
+	else
+		json_member_string(j, key, NULL);
+}
+
+/* The displays, and how the frames' pace fits them. */
+static void json_display(struct json *j, const struct displays *displays,
+			 const struct display_fit *fit)
+{
+	size_t i;
+
+	json_key(j, "display");
+	json_object_begin(j);
+	json_member_string(j, "source",
+			   displays->count == 0	  ? NULL
+			   : displays->configured ? "configured"
+						  : "drm");
+	json_key(j, "rates_hz");
+	json_array_begin(j);
+	for (i = 0; i < displays->count; i++)
+		json_double(j, displays->hz[i]);
+	json_array_end(j);
+	json_hz(j, "cadence_hz", fit->cadence_hz);
+	json_hz(j, "compared_hz", fit->display_hz);
+	json_member_double(j, "fits_within", DISPLAYS_NEAR);
+	json_member_uint(j, "refreshes_per_frame", fit->refreshes);
+	json_member_uint(j, "never_shown", fit->unseen);
+	json_member_uint(j, "never_shown_of", fit->of);
+	json_object_end(j);
+}
+
+static void json_sum(struct json *j, const struct range *range, const verdicts_vec *verdicts)
+{
+	struct displays displays;
 	struct verdict_sum s;
 	int b;
 
@@ -83,6 +133,8 @@ static void json_sum(struct json *j, const verdicts_vec *verdicts)
 		json_object_end(j);
 	}
 	json_array_end(j);
+	verdict_displays(range, &displays);
+	json_display(j, &displays, &s.fit);
 }
 
 static void verdicts_free(verdicts_vec *verdicts)
@@ -111,7 +163,7 @@ void api_verdicts(const struct api *api, const struct api_request *q, struct api
 	}
 	json_object_begin(j);
 	json_member_uint(j, "session", r.session.row.id);
-	json_sum(j, &verdicts);
+	json_sum(j, &r.range, &verdicts);
 	json_key(j, "frames");
 	json_array_begin(j);
 	for (i = 0; i < verdicts.count; i++) {

@@ -167,6 +167,7 @@ struct stream_row {
 	uint32_t stream; /* 0: main */
 	char *name;	 /* "main" for 0 */
 	uint32_t track;	 /* its marking thread */
+	int32_t tid;	 /* the same, in the game's namespace; 0: none. Not stored */
 };
 
 #define NS_UNKNOWN INT64_MIN /* stored as NULL: could not be measured */

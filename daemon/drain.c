@@ -79,6 +79,7 @@ struct drain {
 	/* the thread's */
 	VEC(struct live *) sessions;
 	VEC(struct session_row) opened; /* since the last commit; without strings */
+	VEC(struct stream_row) given;	/* streams with a thread, since then; without strings */
 	struct batch *batch;
 	struct clock_watch clock;
 	uint64_t pace_ns, committed_ns, queued_bytes;
@@ -153,6 +154,24 @@ static void tell_watchers(struct drain *d)
 			stack_trace_add(d->stack_trace, &d->opened.at[i]);
 	}
 	d->opened.count = 0;
+	for (i = 0; i < d->given.count && d->sampler; i++)
+		sampler_mark(d->sampler, d->given.at[i].session, d->given.at[i].tid);
+	d->given.count = 0;
+}
+
+/* Which threads mark frames: without memory they are not known, and then there is one check less.
+ */
+static void note_given(struct drain *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->batch->streams.count; i++) {
+		struct stream_row row = d->batch->streams.at[i];
+
+		row.name = NULL;
+		if (row.tid > 0)
+			(void)VEC_PUSH(&d->given, row);
+	}
 }
 
 /* Takes over what the session's triggers are now. */
@@ -248,6 +267,7 @@ static int commit(struct drain *d)
 		log_error("out of memory: a commit is put off");
 		return -ENOMEM;
 	}
+	note_given(d);
 	d->queued_bytes = store_submit(d->store, d->batch);
 	d->batch = next;
 	tell_watchers(d);
@@ -579,6 +599,7 @@ void drain_free(struct drain *drain)
 		return;
 	drain_stop(drain);
 	VEC_FREE(&drain->opened);
+	VEC_FREE(&drain->given);
 	batch_free(drain->batch);
 	control_set_free(drain->controls);
 	pthread_cond_destroy(&drain->wake);

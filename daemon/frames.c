@@ -184,7 +184,10 @@ void frames_count(struct live *s, const struct track *track, int64_t t, uint32_t
 static int put_stream_row(struct live *s, const struct stream *st)
 {
 	const struct marker *m = marker_table_at(&s->markers, st->marker);
-	struct stream_row row = {.session = s->id, .stream = st->id, .track = st->track->id};
+	struct stream_row row = {.session = s->id,
+				 .stream = st->id,
+				 .track = st->track->id,
+				 .tid = st->track->kind == TRACK_THREAD ? st->track->tid : 0};
 
 	row.name = strdup(m ? m->strings : "main");
 	if (!row.name || VEC_PUSH(&s->batch->streams, row) < 0) {

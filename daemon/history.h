@@ -74,6 +74,16 @@ int history_frames_last(struct history *h, uint64_t session, const char *stream,
  * without such of all: 0 or -ENOENT. */
 int history_slowest(struct history *h, uint64_t session, const char *stream, uint64_t *ret_frame);
 
+/* A frame's cpu by elimination. */
+struct history_cpu {
+	int64_t begin_ns, end_ns, cpu_ns;
+};
+typedef VEC(struct history_cpu) history_cpu_vec;
+/* Of the frames of a stream that touch [from_ns, to_ns), by frame, those of which it is known. 0 or
+ * -errno. */
+int history_cpu(struct history *h, uint64_t session, uint32_t stream, int64_t from_ns,
+		int64_t to_ns, history_cpu_vec *ret_frames);
+
 enum zone_flags {
 	ZONE_CLIPPED_BEGIN = 1 << 0, /* began before the frame */
 	ZONE_CLIPPED_END = 1 << 1,   /* ends after it, or is still open */

@@ -217,3 +217,41 @@ int history_slowest(struct history *h, uint64_t session, const char *stream, uin
 		*ret_frame = (uint64_t)frame;
 	return r;
 }
+
+static int read_cpu(struct history *h, const int64_t *values, history_cpu_vec *frames)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = sql_ask(h->db,
+			"SELECT begin_ns, end_ns, cpu_ns FROM frames WHERE session = ? "
+			"AND stream = ? AND end_ns > ? AND begin_ns < ? AND cpu_ns IS NOT NULL "
+			"ORDER BY frame",
+			values, 4, &stmt);
+
+	while (r == 0 && (r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		struct history_cpu f = {.begin_ns = row_int(&row)};
+
+		f.end_ns = row_int(&row);
+		f.cpu_ns = row_int(&row);
+		r = VEC_PUSH(frames, f);
+	}
+	return r;
+}
+
+int history_cpu(struct history *h, uint64_t session, uint32_t stream, int64_t from_ns,
+		int64_t to_ns, history_cpu_vec *ret_frames)
+{
+	const int64_t values[] = {(int64_t)session, stream, from_ns, to_ns};
+	history_cpu_vec frames = {0};
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	r = history_end(h, read_cpu(h, values, &frames));
+	if (r < 0) {
+		VEC_FREE(&frames);
+		return r;
+	}
+	*ret_frames = frames;
+	return 0;
+}

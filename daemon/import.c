@@ -487,7 +487,8 @@ void import_frame_init(struct frame_row *row, uint64_t number, int64_t t0, int64
 /* The main stream's row, before its first frame. */
 static int add_stream(struct import_writer *w)
 {
-	struct stream_row row = {w->session, 0, strdup("main"), w->main_track};
+	struct stream_row row = {
+		.session = w->session, .name = strdup("main"), .track = w->main_track};
 
 	if (w->streams_done) {
 		free(row.name);

@@ -24,6 +24,8 @@
 struct sampled_session {
 	uint64_t id;
 	bool gone;
+	int32_t marking[USAGE_MARKING_MAX]; /* tids, under the lock */
+	uint32_t marking_count;
 	struct usage usage;
 	enum fprof_clock_kind clock;
 	struct fprof_clock_rate rate;
@@ -127,6 +129,7 @@ static void run_round(struct sampler *sampler)
 	int r;
 
 	for (i = 0; !sampler->stop && (s = session_at(sampler, i)); i++) {
+		usage_set_marking(&s->usage, s->marking, s->marking_count);
 		pthread_mutex_unlock(&sampler->lock);
 		if (i == 0)
 			cpu_mhz = usage_frequency("/sys");
@@ -226,6 +229,30 @@ void sampler_add(struct sampler *sampler, const struct session_row *row)
 	} else {
 		pthread_cond_signal(&sampler->wake);
 	}
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+/* Of very many the oldest go: they mark no more. */
+static void add_marking(struct sampled_session *s, int32_t tid)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->marking_count; i++)
+		if (s->marking[i] == tid)
+			return;
+	if (s->marking_count == USAGE_MARKING_MAX)
+		memmove(s->marking, s->marking + 1, --s->marking_count * sizeof(*s->marking));
+	s->marking[s->marking_count++] = tid;
+}
+
+void sampler_mark(struct sampler *sampler, uint64_t session, int32_t tid)
+{
+	size_t i;
+
+	pthread_mutex_lock(&sampler->lock);
+	for (i = 0; i < sampler->sessions.count; i++)
+		if (sampler->sessions.at[i]->id == session)
+			add_marking(sampler->sessions.at[i], tid);
 	pthread_mutex_unlock(&sampler->lock);
 }
 

@@ -23,6 +23,9 @@ void sampler_free(struct sampler *sampler); /* stops the thread; NULL is fine */
 
 /* A session whose row was given to the store. Any thread. */
 void sampler_add(struct sampler *sampler, const struct session_row *row);
+/* One of its threads, by the game's own number, marks frames: what it runs is read as well. Any
+ * thread; unknown sessions are fine. */
+void sampler_mark(struct sampler *sampler, uint64_t session, int32_t tid);
 /* Its process is gone. Any thread; unknown ones are fine. */
 void sampler_remove(struct sampler *sampler, uint64_t session);
 

@@ -515,7 +515,10 @@ static int know_stream(struct row_writer *w, const struct frame_row *row)
 		return 0;
 	if (row->stream != 0)
 		snprintf(name, sizeof(name), "stream %u", row->stream);
-	return insert_stream(w, &(struct stream_row){row->session, row->stream, name, row->track});
+	return insert_stream(w, &(struct stream_row){.session = row->session,
+						     .stream = row->stream,
+						     .name = name,
+						     .track = row->track});
 }
 
 static int write_frame(struct row_writer *w, const struct frame_row *row)

@@ -126,15 +126,33 @@ static struct usage_thread *thread_of(struct usage *u, int32_t tid)
 	return &u->threads.at[u->threads.count - 1];
 }
 
+/* The game's own number for a thread is the last one. */
+static void note_marking(struct usage *u, int32_t tid, const char *status)
+{
+	char ids[128] = "";
+	const char *last;
+	int32_t own = tid;
+	uint32_t i;
+
+	if (procfs_field(status, "NSpid", ids, sizeof(ids)) == 0) {
+		last = strrchr(ids, '\t');
+		own = atoi(last ? last + 1 : ids);
+	}
+	for (i = 0; i < u->marking_count; i++)
+		if (u->marking[i].tid == own)
+			u->marking[i].host_tid = tid;
+}
+
 static void read_thread(struct usage *u, int32_t tid)
 {
 	struct usage_thread *t = thread_of(u, tid);
 	uint64_t voluntary, involuntary;
 	char text[2048];
 
-	if (!t ||
-	    procfs_read(text, sizeof(text), "%s/%d/task/%d/status", u->proc, u->pid, tid) < 0 ||
-	    !read_field(text, "voluntary_ctxt_switches", &voluntary) ||
+	if (!t || procfs_read(text, sizeof(text), "%s/%d/task/%d/status", u->proc, u->pid, tid) < 0)
+		return;
+	note_marking(u, tid, text);
+	if (!read_field(text, "voluntary_ctxt_switches", &voluntary) ||
 	    !read_field(text, "nonvoluntary_ctxt_switches", &involuntary))
 		return;
 	t->seen = true;
@@ -184,6 +202,33 @@ static void put_switches(struct usage *u, struct out *o)
 	sum_threads(u, &voluntary, &involuntary);
 	put(o, "voluntary_switches", "cpu", source, FPROF_UNIT_COUNT, true, voluntary);
 	put(o, "involuntary_switches", "cpu", source, FPROF_UNIT_COUNT, true, involuntary);
+}
+
+/* ---- threads that mark frames ---- */
+
+void usage_set_marking(struct usage *usage, const int32_t *tids, uint32_t count)
+{
+	uint32_t i;
+
+	usage->marking_count = MIN(count, USAGE_MARKING_MAX);
+	for (i = 0; i < usage->marking_count; i++)
+		usage->marking[i] = (struct usage_marking){.tid = tids[i]};
+}
+
+static void put_ran(const struct usage *u, struct out *o)
+{
+	char text[128], name[USAGE_NAME_MAX];
+	uint32_t i;
+
+	for (i = 0; i < u->marking_count; i++) {
+		if (u->marking[i].host_tid == 0 ||
+		    procfs_read(text, sizeof(text), "%s/%d/task/%d/schedstat", u->proc, u->pid,
+				u->marking[i].host_tid) <= 0)
+			continue;
+		snprintf(name, sizeof(name), USAGE_RAN, u->marking[i].tid);
+		put(o, name, "cpu", "/proc/PID/task/TID/schedstat", FPROF_UNIT_MS, true,
+		    strtoull(text, NULL, 10) / NS_PER_MS);
+	}
 }
 
 /* ---- the CPUs' frequency ---- */
@@ -350,6 +395,7 @@ int usage_read(struct usage *usage, uint64_t cpu_mhz, usage_fn fn, void *userdat
 	put_memory(usage, &o);
 	put_io(usage, &o);
 	put_switches(usage, &o);
+	put_ran(usage, &o);
 	if (cpu_mhz > 0)
 		put(&o, "cpu_mhz", "cpu", "cpufreq, mean of all CPUs", FPROF_UNIT_COUNT, false,
 		    cpu_mhz);

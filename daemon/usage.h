@@ -12,7 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define USAGE_NAME_MAX 48
+#define USAGE_NAME_MAX	  48
+#define USAGE_MARKING_MAX 4u
+/* The counter of what a thread that marks frames ran, by the game's own number for it. */
+#define USAGE_RAN "frame_thread_ran_%d"
+
+/* A thread that marks frames. */
+struct usage_marking {
+	int32_t tid;	  /* the game's own */
+	int32_t host_tid; /* 0: not found */
+};
 
 /* A thread's context switches, as last read. */
 struct usage_thread {
@@ -27,9 +36,14 @@ struct usage {
 	uint64_t start; /* field 22 of its stat: tells it from a later process; 0: not known */
 	VEC(struct usage_thread) threads;
 	uint64_t gone_voluntary, gone_involuntary; /* of threads that have ended */
+	struct usage_marking marking[USAGE_MARKING_MAX];
+	uint32_t marking_count;
 };
 void usage_init(struct usage *usage, int32_t pid, uint64_t start);
 void usage_deinit(struct usage *usage);
+
+/* Whose schedstat is read, too. */
+void usage_set_marking(struct usage *usage, const int32_t *tids, uint32_t count);
 
 struct usage_value {
 	const char *name;   /* "resident_bytes"; at most USAGE_NAME_MAX - 1 bytes */

@@ -6,6 +6,10 @@
  * The order of the questions matters. Is the GPU saturated? Then it is the ceiling, however the CPU
  * passed its time. Else: had the frame slack, a wait for the limiter or the display, and was about
  * as long as usual? Then it was paced. Else the largest part held it.
+ *
+ * A block inside the present may be the display's, a limiter's or the GPU's. It is the display's
+ * only where the usual frame takes as long as so many refreshes of one; else it is a limiter's
+ * where the kernel says that the thread slept, or where the GPU is known not to be the ceiling.
  */
 #include "verdict.h"
 
@@ -13,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const verdict_part_names[PARTS] = {"cpu",	  "spin",  "runnable", "gpu",
-					       "present", "cap",   "lock",     "io",
-					       "memory",  "other", "unknown"};
+const char *const verdict_part_names[PARTS] = {"cpu",	  "spin",  "runnable",	   "gpu",
+					       "present", "cap",   "lock",	   "io",
+					       "memory",  "other", "unattributed", "unknown"};
 const char *const verdict_bound_names[BOUNDS] = {"unknown",   "gpu",  "display", "cap",	  "cpu",
 						 "scheduler", "lock", "io",	 "memory"};
 
@@ -107,12 +111,29 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 		part = classify(s, w, all_zones, &evidence);
 		to_ns = range_ns(range, next);
 		add(v, part, evidence, to_ns - from_ns);
+		if (part == PART_PRESENT && evidence == BY_BOTH && s->reason == WAIT_SLEEP)
+			v->slept_ns += to_ns - from_ns;
+		if (part == PART_SPIN)
+			v->spun_ns[of_zone(w->kind)] += to_ns - from_ns;
 		from_ns = to_ns;
 		t = next;
 	}
 	cursor->next_sched = si;
 	cursor->next_wait = wi;
 	v->kernel = sched->count > 0 && v->ns[PART_UNKNOWN] * 20 <= v->wall_ns;
+}
+
+void verdict_check_cpu(struct verdict *v)
+{
+	int64_t cpu = v->evidence[PART_CPU].zone_ns, most = v->ran.ran_ns + VERDICT_RAN_SLACK_NS;
+	int64_t excess;
+
+	if (v->ran.window_ns <= 0 || v->ran.cpu_ns <= most)
+		return;
+	excess = cpu - (int64_t)((double)cpu * (double)most / (double)v->ran.cpu_ns);
+	v->ns[PART_CPU] -= excess;
+	v->evidence[PART_CPU].zone_ns -= excess;
+	add(v, PART_UNATTRIBUTED, BY_KERNEL, excess);
 }
 
 /* ---- the word ---- */
@@ -147,11 +168,11 @@ static int64_t held_by(const struct verdict *v, enum verdict_bound bound)
 {
 	switch (bound) {
 	case BOUND_GPU:
-		return v->ns[PART_GPU];
+		return v->ns[PART_GPU] + v->spun_ns[PART_GPU];
 	case BOUND_DISPLAY:
-		return v->ns[PART_PRESENT];
+		return v->ns[PART_PRESENT] + v->spun_ns[PART_PRESENT];
 	case BOUND_CAP:
-		return v->ns[PART_CAP];
+		return v->ns[PART_CAP] + v->spun_ns[PART_CAP];
 	case BOUND_CPU:
 		return v->ns[PART_CPU];
 	case BOUND_SCHEDULER:
@@ -163,7 +184,7 @@ static int64_t held_by(const struct verdict *v, enum verdict_bound bound)
 	case BOUND_MEMORY:
 		return v->ns[PART_MEMORY];
 	default:
-		return v->ns[PART_UNKNOWN] + v->ns[PART_OTHER];
+		return v->ns[PART_UNKNOWN] + v->ns[PART_OTHER] + v->ns[PART_UNATTRIBUTED];
 	}
 }
 
@@ -218,18 +239,63 @@ static void say_more(struct verdict *v, const char *format, ...)
 	va_end(args);
 }
 
+/* Whose a block inside the present is. */
+static enum verdict_bound of_present(const struct verdict *v)
+{
+	if (v->fit.refreshes > 0)
+		return BOUND_DISPLAY;
+	if (2 * v->slept_ns > held_by(v, BOUND_DISPLAY) || v->gpu_busy_ns != NS_UNKNOWN)
+		return BOUND_CAP;
+	return BOUND_UNKNOWN;
+}
+
+/* How the usual frames' pace and the displays go together, as far as it matters. */
+static void say_pace(struct verdict *v, bool present)
+{
+	const struct display_fit *fit = &v->fit;
+
+	if (present && fit->display_hz <= 0)
+		say_more(v, " No display's refresh rate is known.");
+	else if (present && fit->refreshes == 1)
+		say_more(v, " A display shows %.4g Hz.", fit->display_hz);
+	else if (present && fit->refreshes > 1)
+		say_more(v, " A display shows %.4g Hz, each frame %u times.", fit->display_hz,
+			 fit->refreshes);
+	else if (fit->unseen > 0)
+		say_more(v,
+			 " The game is paced at %.4g Hz on a %.4g Hz display: %u of %u frames are "
+			 "never shown.",
+			 fit->cadence_hz, fit->display_hz, fit->unseen, fit->of);
+	else if (present)
+		say_more(v, " The game is paced at %.4g Hz, which fits no display's %.4g Hz.",
+			 fit->cadence_hz, fit->display_hz);
+}
+
+/* What was told by elimination, and whether that could be checked. */
+static void say_elimination(struct verdict *v)
+{
+	if (v->bound == BOUND_CPU && !v->kernel)
+		say_more(v, ", by elimination%s", v->ran.window_ns > 0 ? "" : ", unchecked");
+	else if (v->bound == BOUND_UNKNOWN && v->ns[PART_UNATTRIBUTED] > 0)
+		say_more(v, "; of %.0f ms that it may have run it ran %.0f ms (schedstat)",
+			 ms(v->ran.cpu_ns), ms(v->ran.ran_ns));
+}
+
 static void judge_largest(struct verdict *v)
 {
-	enum verdict_bound bound = largest(v, BOUNDS);
-	int64_t ns = held_by(v, bound);
-	const char *how = v->kernel || bound != BOUND_CPU ? "" : ", by elimination";
+	enum verdict_bound part = largest(v, BOUNDS), bound = part;
+	int64_t ns = held_by(v, part);
 
-	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sureness(v, bound),
-	    "For %.2f of %.2f ms (%.0f%%) %s%s", ms(ns), ms(v->wall_ns), 100 * share(v, ns),
-	    words_of(bound), how);
+	if (part == BOUND_DISPLAY)
+		bound = of_present(v);
+	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sureness(v, part),
+	    "For %.2f of %.2f ms (%.0f%%) %s", ms(ns), ms(v->wall_ns), 100 * share(v, ns),
+	    words_of(part));
+	say_elimination(v);
 	if (bound == BOUND_CPU && v->zone)
 		say_more(v, "; %.2f ms passed in %.80s", ms(v->zone_ns), v->zone);
 	say_more(v, ".");
+	say_pace(v, part == BOUND_DISPLAY);
 }
 
 static void say_usual(struct verdict *v)
@@ -256,21 +322,34 @@ static void doubt(struct verdict *v)
 	say_more(v, "%s", why[v->events]);
 }
 
-/* A limiter and a display pace a frame by what they make it wait. A driver's block inside the
- * present may be either's, or the GPU's, which was ruled out before. */
+static const char *pacer(enum verdict_bound bound, bool cap)
+{
+	return cap			? "for the frame limiter"
+	       : bound == BOUND_DISPLAY ? "for the display"
+	       : bound == BOUND_CAP	? "in the present for a limiter"
+					: "in the present";
+}
+
+/* A limiter and a display pace a frame by what they make it wait. */
 static bool judge_paced(struct verdict *v)
 {
-	int64_t slack = v->ns[PART_CAP] + v->ns[PART_PRESENT];
-	bool cap = v->ns[PART_CAP] >= v->ns[PART_PRESENT];
+	int64_t slack = held_by(v, BOUND_CAP) + held_by(v, BOUND_DISPLAY);
+	bool cap = held_by(v, BOUND_CAP) >= held_by(v, BOUND_DISPLAY);
 	bool usual = v->usual_ns <= 0 || (double)v->wall_ns <= VERDICT_HITCH * (double)v->usual_ns;
+	enum verdict_bound bound = cap ? BOUND_CAP : of_present(v);
+	double sure = MIN(1.0, 0.6 + 2 * share(v, slack));
 
 	if (share(v, slack) < VERDICT_SLACK || !usual)
 		return false;
-	say(v, cap ? BOUND_CAP : BOUND_DISPLAY, MIN(1.0, 0.6 + 2 * share(v, slack)),
-	    "It was done after %.2f ms and waited %.2f ms for the %s; the frame took %.2f ms",
-	    ms(v->wall_ns - slack), ms(slack), cap ? "frame limiter" : "display", ms(v->wall_ns));
+	/* that of a display without the GPU's word, that of a limiter in the present anyway */
+	if (!cap && (bound == BOUND_CAP || v->gpu_busy_ns == NS_UNKNOWN))
+		sure *= VERDICT_LIKELY;
+	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sure,
+	    "It was done after %.2f ms and waited %.2f ms %s; the frame took %.2f ms",
+	    ms(v->wall_ns - slack), ms(slack), pacer(bound, cap), ms(v->wall_ns));
 	say_usual(v);
 	say_more(v, ".");
+	say_pace(v, !cap);
 	return true;
 }
 

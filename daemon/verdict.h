@@ -5,11 +5,12 @@
  *
  * Where the kernel was asked, its state of the thread decides between running and waiting, and the
  * innermost wait zone says what a wait was for; without it a wait zone is a wait, and all else cpu
- * by elimination.
+ * by elimination, as far as the thread has run at all (schedstat, which is read now and then).
  */
 #ifndef FPROF_DAEMON_VERDICT_H
 #define FPROF_DAEMON_VERDICT_H
 
+#include "displays.h"
 #include "history_sched.h"
 #include "range.h"
 
@@ -26,8 +27,9 @@ enum verdict_part {
 	PART_LOCK,
 	PART_IO, /* reads, writes, disk, sockets */
 	PART_MEMORY,
-	PART_OTHER,   /* waits for something else: poll, unknown calls */
-	PART_UNKNOWN, /* nobody can say */
+	PART_OTHER,	   /* waits for something else: poll, unknown calls */
+	PART_UNATTRIBUTED, /* it waited, outside of wait zones: nobody can say for what */
+	PART_UNKNOWN,	   /* nobody can say */
 	PARTS
 };
 extern const char *const verdict_part_names[PARTS];
@@ -68,20 +70,34 @@ enum verdict_events {
 };
 extern const char *const verdict_events_names[EVENTS_STATES];
 
+/* What cpu by elimination is held against: how long the thread ran between two readings of its
+ * schedstat that have the frame between them. */
+struct verdict_ran {
+	int64_t window_ns; /* between the readings; 0: there are not two */
+	int64_t ran_ns;	   /* in it */
+	int64_t cpu_ns;	   /* by elimination, of the frames in it */
+};
+/* A reading may miss what the thread ran since the scheduler last looked at it. */
+#define VERDICT_RAN_SLACK_NS (10 * (int64_t)NS_PER_MS)
+
 struct verdict {
 	uint64_t frame;
 	enum verdict_events events;
 	int64_t wall_ns;
 	int64_t ns[PARTS]; /* add up to wall_ns */
 	struct verdict_evidence evidence[PARTS];
-	bool kernel;	     /* the kernel was asked about (nearly) all of it */
-	int64_t gpu_busy_ns; /* NS_UNKNOWN: not known */
-	int64_t usual_ns;    /* the median wall time of the frames around */
-	const char *zone;    /* with the most self time outside of waits, the range's; NULL: none */
-	int64_t zone_ns;     /* that time */
+	bool kernel;		/* the kernel was asked about (nearly) all of it */
+	int64_t gpu_busy_ns;	/* NS_UNKNOWN: not known */
+	int64_t usual_ns;	/* the median wall time of the frames around */
+	int64_t spun_ns[PARTS]; /* of PART_SPIN, by what the zone waits for */
+	int64_t slept_ns; /* of what it waited in the present, by the kernel: a limiter's way */
+	struct verdict_ran ran;
+	struct display_fit fit; /* of the usual frames' pace to the displays */
+	const char *zone; /* with the most self time outside of waits, the range's; NULL: none */
+	int64_t zone_ns;  /* that time */
 	enum verdict_bound bound;
 	double confidence; /* 0..1 */
-	char sentence[384];
+	char sentence[512];
 };
 
 /* GPU busy for so much of the frame: it is the ceiling, whatever the CPU waited for. */
@@ -93,6 +109,8 @@ struct verdict {
 
 /* As long as usual: at most so much off. */
 #define VERDICT_USUAL 0.10
+/* What is left of the confidence where something else is likely, not sure. */
+#define VERDICT_LIKELY 0.8
 /* What is left of the confidence where events are missing. */
 #define VERDICT_DOUBT 0.5
 
@@ -105,7 +123,10 @@ struct verdict_cursor {
 /* Sums the parts of the frame [t0, t1): v has events. Frames come with rising t0. */
 void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
 		       struct verdict_cursor *cursor);
-/* Chooses the word: v has wall_ns, parts, gpu_busy_ns, usual_ns, zone and events. */
+/* Takes what cannot have been cpu out of it: v has ran. */
+void verdict_check_cpu(struct verdict *v);
+/* Chooses the word: v has wall_ns, parts, gpu_busy_ns, usual_ns, spun_ns, slept_ns, fit, zone and
+ * events. */
 void verdict_judge(struct verdict *v);
 
 #endif

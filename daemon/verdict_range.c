@@ -3,12 +3,15 @@
  * A range is read once for its zones and once, a marking thread, for what the scheduler did; then
  * each frame is judged by itself. Of the zones of a marking thread the stretches of waiting are
  * kept, and for each frame the one that was innermost longest while it did not wait. What is usual
- * is the median of the frames' wall times.
+ * is the median of the frames' wall times. The displays are those of when the session began: its
+ * facts have them.
  */
 #include "verdict_range.h"
 
+#include "body.h"
 #include "statistics.h"
 #include "util.h"
+#include "verdict_ran.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +28,7 @@ struct marking {
 	wait_segments_vec waits;
 	sched_intervals_vec sched;
 	struct verdict_cursor cursor;
+	struct verdict_readings readings;
 };
 
 /* The zone with the most self time of a frame. */
@@ -54,6 +58,7 @@ static void reading_deinit(struct reading *r)
 	for (i = 0; i < r->threads.count; i++) {
 		VEC_FREE(&r->threads.at[i].waits);
 		VEC_FREE(&r->threads.at[i].sched);
+		verdict_readings_deinit(&r->threads.at[i].readings);
 	}
 	VEC_FREE(&r->threads);
 	VEC_FREE(&r->touched);
@@ -205,10 +210,15 @@ static int read_sched(struct history *h, struct reading *r)
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < r->threads.count && rc == 0; i++)
-		if (r->threads.at[i].is_thread)
-			rc = history_sched(h, range->session, r->threads.at[i].tid, range->t0,
-					   range->t1, &r->threads.at[i].sched);
+	for (i = 0; i < r->threads.count && rc == 0; i++) {
+		struct marking *m = &r->threads.at[i];
+
+		if (!m->is_thread)
+			continue;
+		rc = history_sched(h, range->session, m->tid, range->t0, range->t1, &m->sched);
+		if (rc == 0)
+			rc = verdict_readings_read(h, range, m->tid, &m->readings);
+	}
 	return rc;
 }
 
@@ -322,10 +332,31 @@ static void set_zone(const struct reading *r, size_t frame, struct verdict *v)
 	v->zone_ns = range_ns(r->range, lead->ticks);
 }
 
+void verdict_displays(const struct range *range, struct displays *ret_displays)
+{
+	const char *facts = range->row.facts_json, *source;
+	struct body *body = NULL;
+	int line, column;
+
+	*ret_displays = (struct displays){0};
+	if (!facts || body_parse(facts, strlen(facts), &body, &line, &column) < 0)
+		return;
+	if (body_kind(body, "display_hz") == BODY_TEXT &&
+	    displays_parse(body_text(body, "display_hz"), ret_displays) == 0) {
+		source = body_text(body, "display_source");
+		ret_displays->configured = source && strcmp(source, "configured") == 0;
+	}
+	body_free(body);
+}
+
 static void judge_frames(struct reading *r, int64_t usual, verdicts_vec *verdicts)
 {
+	struct displays displays;
+	struct display_fit fit;
 	size_t i, gpu = 0;
 
+	verdict_displays(r->range, &displays);
+	fit = displays_fit(&displays, usual);
 	for (i = 0; i < r->threads.count; i++) {
 		struct marking *m = &r->threads.at[i];
 
@@ -334,6 +365,7 @@ static void judge_frames(struct reading *r, int64_t usual, verdicts_vec *verdict
 	for (i = 0; i < r->range->frames.frames.count; i++) {
 		const struct frame_row *row = &r->range->frames.frames.at[i].row;
 		struct verdict *v = &verdicts->at[verdicts->count++];
+		struct marking *m = marking_of(r, row->track);
 
 		memset(v, 0, sizeof(*v));
 		v->frame = row->frame;
@@ -341,8 +373,10 @@ static void judge_frames(struct reading *r, int64_t usual, verdicts_vec *verdict
 		v->usual_ns = usual;
 		v->gpu_busy_ns = gpu_busy(r->range, row->frame, &gpu);
 		set_zone(r, i, v);
-		verdict_partition(v, r->range, row->t0, row->t1,
-				  &marking_of(r, row->track)->cursor);
+		v->fit = fit;
+		v->ran = verdict_ran_between(&m->readings, row->begin_ns, row->end_ns);
+		verdict_partition(v, r->range, row->t0, row->t1, &m->cursor);
+		verdict_check_cpu(v);
 		verdict_judge(v);
 	}
 }
@@ -379,12 +413,13 @@ void verdict_sum(const verdicts_vec *verdicts, struct verdict_sum *ret_sum)
 {
 	struct verdict_sum s = {0};
 	int part;
-	size_t i;
+	size_t i, n;
 	enum verdict_bound b;
 
 	for (i = 0; i < verdicts->count; i++) {
 		const struct verdict *v = &verdicts->at[i];
 
+		s.fit = v->fit;
 		s.frames++;
 		s.wall_ns += v->wall_ns;
 		for (part = 0; part < PARTS; part++) {
@@ -404,5 +439,11 @@ void verdict_sum(const verdicts_vec *verdicts, struct verdict_sum *ret_sum)
 		 (unsigned long long)s.bound_frames[s.bound], (unsigned long long)s.frames,
 		 s.wall_ns > 0 ? 100.0 * (double)s.bound_ns[s.bound] / (double)s.wall_ns : 0.0,
 		 verdict_bound_names[s.bound]);
+	if (s.fit.unseen > 0) {
+		n = strlen(s.sentence);
+		snprintf(s.sentence + n, sizeof(s.sentence) - n,
+			 " At %.4g Hz on a %.4g Hz display %u of %u frames are never shown.",
+			 s.fit.cadence_hz, s.fit.display_hz, s.fit.unseen, s.fit.of);
+	}
 	*ret_sum = s;
 }

@@ -11,6 +11,9 @@ typedef VEC(struct verdict) verdicts_vec;
 int verdict_range(struct history *h, const struct range *range, const char *stream,
 		  verdicts_vec *ret_verdicts);
 
+/* As they were when the session began. */
+void verdict_displays(const struct range *range, struct displays *ret_displays);
+
 struct verdict_sum {
 	uint64_t frames;
 	int64_t wall_ns, ns[PARTS];
@@ -19,6 +22,7 @@ struct verdict_sum {
 	int64_t bound_ns[BOUNDS]; /* wall time of those frames */
 	enum verdict_bound bound; /* with the most wall time */
 	double confidence;
+	struct display_fit fit; /* the same for all frames */
 	char sentence[256];
 };
 /* verdicts may be empty. */

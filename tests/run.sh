@@ -64,6 +64,7 @@ build() {
 		case $name in
 		unit/*) targets+=("$B/tests/$name") ;;
 		asan/*) more=sanitized ;;
+		mutants) targets+=("$B/libfprofd.a") ;;
 		esac
 	done
 	echo "Building ..."

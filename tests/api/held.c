@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A game whose frames are held by what is asked for: held MODE FRAMES MS. Each frame computes for a
- * moment and then, for MS: cpu computes; sleep sleeps, unmarked; cap sleeps in a wait zone; lock
- * waits for a mutex that the thread "holder" has; disk syncs a file; starve computes beside a busy
- * loop of the same CPU; gpu has a GPU span of the whole frame; present waits in a wait zone; chain
+ * moment and then, for MS (33.3 is fine): cpu computes; copy copies memory; sleep sleeps, unmarked;
+ * poll waits for what never comes; lock waits for a mutex that the thread "holder" has; disk syncs
+ * a file; cold reads a page that is on the disk only; fault waits for a page that a thread hands
+ * out late; read waits for a pipe; starve computes beside a busy loop of the same CPU, crowd beside
+ * such threads of its own; gpu has a GPU span of the whole frame while it computes, idle one while
+ * it sleeps in the limiter. cap and present wait in such a zone until MS after the frame before,
+ * worked and shown compute for a quarter of it first, spun waits without sleeping. chain
  * waits for the thread "A", which waits for "B", which computes; beside has "B" compute while it
  * computes itself, half as long, and then waits for it; spawn makes a thread that
  * computes, after so many others that no table of threads holds them all.
@@ -11,6 +15,8 @@
 #include <fprof.h>
 
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -19,6 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,7 +38,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t held;
 static volatile unsigned sink;
-static int ms;
+static double ms, next_end;
 
 static double seconds(clockid_t id)
 {
@@ -49,9 +57,10 @@ static void compute(double wanted_ms)
 		sink++;
 }
 
-static void sleep_ms(int n)
+static void sleep_ms(double n)
 {
-	struct timespec t = {n / 1000, n % 1000 * 1000000L};
+	struct timespec t = {(time_t)(n / 1000),
+			     (long)((n - (double)(time_t)(n / 1000) * 1000) * 1e6)};
 
 	nanosleep(&t, NULL);
 }
@@ -80,7 +89,7 @@ static void wait_for_lock(void)
 	pthread_barrier_wait(&held);
 }
 
-/* What chain is made of: who may go on, and who is done. */
+/* What chain (and read) is made of: who may go on, and who is done. */
 static sem_t a_may, a_done, b_may, b_done;
 
 static void *compute_b(void *frames)
@@ -177,6 +186,168 @@ static void sync_disk(void)
 	unlink("held.data");
 }
 
+/* A frame takes MS, by a clock that runs on: what was late is not made up for. */
+static void sleep_to_end(void)
+{
+	double now = seconds(CLOCK_MONOTONIC);
+
+	next_end = next_end + ms / 1e3 > now ? next_end + ms / 1e3 : now;
+	sleep_ms((next_end - now) * 1e3);
+}
+
+static void spin_to_end(void)
+{
+	double now = seconds(CLOCK_MONOTONIC);
+
+	next_end = next_end + ms / 1e3 > now ? next_end + ms / 1e3 : now;
+	while (seconds(CLOCK_MONOTONIC) < next_end)
+		sink++;
+}
+
+static void copy_memory(void)
+{
+	static char from[1 << 20], to[1 << 20];
+	double end = seconds(CLOCK_THREAD_CPUTIME_ID) + ms / 1e3;
+
+	while (seconds(CLOCK_THREAD_CPUTIME_ID) < end) {
+		from[sink++ % sizeof(from)]++;
+		memcpy(to, from, sizeof(to));
+	}
+}
+
+static int pipe_ends[2];
+
+/* Writes a byte each MS, or a page where somebody waits for one. */
+static void *write_late(void *frames)
+{
+	int i, n = *(int *)frames;
+
+	for (i = 0; i < n; i++) {
+		sem_wait(&a_may);
+		sleep_ms(ms);
+		if (write(pipe_ends[1], "", 1) != 1)
+			return NULL;
+	}
+	return NULL;
+}
+
+static void read_pipe(void)
+{
+	char byte;
+
+	sem_post(&a_may);
+	if (read(pipe_ends[0], &byte, 1) != 1)
+		exit(3);
+}
+
+static char *late_pages;
+static long page_bytes;
+static int uffd = -1;
+
+static void *hand_out_late(void *unused)
+{
+	static char page[1 << 16];
+	struct uffd_msg message;
+
+	while (read(uffd, &message, sizeof(message)) == (ssize_t)sizeof(message)) {
+		struct uffdio_copy copy = {.dst = message.arg.pagefault.address &
+						  ~(uint64_t)(page_bytes - 1),
+					   .src = (uintptr_t)page,
+					   .len = (uint64_t)page_bytes};
+
+		sleep_ms(ms);
+		ioctl(uffd, UFFDIO_COPY, &copy);
+	}
+	return unused;
+}
+
+/* Exits with 77 where the kernel does not permit it. */
+static void make_late_pages(int frames)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	size_t bytes = (size_t)(page_bytes * (frames + 1));
+	pthread_t thread;
+
+	late_pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (uintptr_t)late_pages;
+	range.range.len = bytes;
+	uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) < 0 ||
+	    ioctl(uffd, UFFDIO_REGISTER, &range) < 0) {
+		perror("userfaultfd");
+		exit(77);
+	}
+	pthread_create(&thread, NULL, hand_out_late, NULL);
+	pthread_detach(thread);
+}
+
+/* A page of a file that memory has not: it is thrown out first. */
+static void read_cold(void)
+{
+	static char *file;
+	static int fd = -1;
+	const size_t bytes = 64 * 4096;
+	double end = seconds(CLOCK_MONOTONIC) + ms / 1e3;
+	size_t i;
+
+	if (fd < 0) {
+		fd = open("held.cold", O_RDWR | O_CREAT | O_TRUNC, 0600);
+		unlink("held.cold");
+		for (i = 0; i < bytes / 4096; i++)
+			if (write(fd, (char[4096]){1}, 4096) != 4096)
+				exit(3);
+		fsync(fd);
+	}
+	do {
+		file = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+		madvise(file, bytes, MADV_RANDOM);
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		for (i = 0; i < bytes; i += 4096)
+			sink += (unsigned)file[i];
+		munmap(file, bytes);
+	} while (seconds(CLOCK_MONOTONIC) < end);
+}
+
+static void *spin_on(void *unused)
+{
+	for (;;)
+		sink++;
+	return unused;
+}
+
+/* Threads of our own on our only CPU. */
+static void crowd(void)
+{
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		pthread_create(&thread, NULL, spin_on, NULL);
+}
+
+static uint32_t queue;
+
+/* The made GPU counts nanoseconds. */
+static uint64_t gpu_clock(void)
+{
+	return (uint64_t)(seconds(CLOCK_MONOTONIC) * 1e9);
+}
+
+/* The GPU was busy since the frame began. */
+static void tell_gpu(uint64_t begin, uint64_t submission)
+{
+	struct fprof_gpu_result result = {.name = "pass",
+					  .queue = queue,
+					  .begin = begin,
+					  .end = gpu_clock(),
+					  .frame = fprof_frame_number(),
+					  .submission = submission};
+
+	fprof_gpu_submit(queue, 0, submission, fprof_frame_number());
+	fprof_gpu_span(&result);
+}
+
 static void pin(void)
 {
 	cpu_set_t set;
@@ -208,16 +379,33 @@ static pid_t rival(void)
 
 static void hold_frame(const char *mode)
 {
-	if (!strcmp(mode, "cpu") || !strcmp(mode, "starve") || !strcmp(mode, "gpu")) {
+	if (!strcmp(mode, "cpu") || !strcmp(mode, "starve") || !strcmp(mode, "gpu") ||
+	    !strcmp(mode, "crowd")) {
 		compute(ms);
+	} else if (!strcmp(mode, "copy")) {
+		copy_memory();
+	} else if (!strcmp(mode, "poll")) {
+		poll(NULL, 0, (int)ms);
+	} else if (!strcmp(mode, "read")) {
+		read_pipe();
+	} else if (!strcmp(mode, "fault")) {
+		late_pages += page_bytes;
+		*late_pages = 1;
+	} else if (!strcmp(mode, "cold")) {
+		read_cold();
 	} else if (!strcmp(mode, "sleep")) {
 		sleep_ms(ms);
-	} else if (!strcmp(mode, "cap")) {
+	} else if (!strcmp(mode, "cap") || !strcmp(mode, "idle") || !strcmp(mode, "worked")) {
+		compute(*mode == 'w' ? ms / 4 : 0);
 		FPROF_WAIT_CAP("cap");
-		sleep_ms(ms);
-	} else if (!strcmp(mode, "present")) {
+		sleep_to_end();
+	} else if (!strcmp(mode, "spun")) {
+		FPROF_WAIT_CAP("cap");
+		spin_to_end();
+	} else if (!strcmp(mode, "present") || !strcmp(mode, "shown")) {
+		compute(*mode == 's' ? ms / 4 : 0);
 		FPROF_WAIT_PRESENT("present");
-		sleep_ms(ms);
+		sleep_to_end();
 	} else if (!strcmp(mode, "lock")) {
 		wait_for_lock();
 	} else if (!strcmp(mode, "chain")) {
@@ -234,18 +422,21 @@ static void hold_frame(const char *mode)
 int main(int argc, char **argv)
 {
 	int frames = argc > 2 ? atoi(argv[2]) : 0, i;
-	bool lock, chain, beside;
+	bool lock, chain, beside, gpu;
 	pthread_t holder, others[2];
+	uint64_t begin;
 	pid_t other = 0;
 
 	if (argc != 4)
 		return 2;
-	ms = atoi(argv[3]);
+	ms = atof(argv[3]);
+	page_bytes = sysconf(_SC_PAGESIZE);
+	gpu = !strcmp(argv[1], "gpu") || !strcmp(argv[1], "idle");
 	lock = !strcmp(argv[1], "lock");
 	chain = !strcmp(argv[1], "chain");
 	beside = !strcmp(argv[1], "beside");
 	FPROF_INSTANT("begin");
-	sleep_ms(1500); /* the daemon's helper is there by then */
+	sleep_ms(getenv("HELD_MS") ? atof(getenv("HELD_MS")) : 1500); /* it is traced by then */
 	for (i = 0; i < MANY_THREADS && !strcmp(argv[1], "spawn"); i++)
 		spawn(nothing);
 	fprof_frame_mark();
@@ -255,6 +446,18 @@ int main(int argc, char **argv)
 	}
 	sem_init(&a_may, 0, 0);
 	sem_init(&a_done, 0, 0);
+	if (!strcmp(argv[1], "read")) {
+		if (pipe(pipe_ends) < 0)
+			return 3;
+		pthread_create(&holder, NULL, write_late, &frames);
+		pthread_detach(holder);
+	}
+	if (!strcmp(argv[1], "fault"))
+		make_late_pages(frames);
+	if (gpu) {
+		queue = fprof_gpu_queue("graphics", 1.0, 64);
+		fprof_gpu_calibrate(queue, gpu_clock(), fprof_ticks());
+	}
 	sem_init(&b_may, 0, 0);
 	sem_init(&b_done, 0, 0);
 	if (chain)
@@ -263,10 +466,18 @@ int main(int argc, char **argv)
 		pthread_create(&others[1], NULL, compute_b, &frames);
 	if (!strcmp(argv[1], "starve"))
 		other = rival();
+	if (!strcmp(argv[1], "crowd")) {
+		pin();
+		crowd();
+	}
+	next_end = seconds(CLOCK_MONOTONIC);
 	for (i = 0; i < frames; i++) {
 		FPROF_ZONE("frame");
+		begin = gpu_clock();
 		compute(0.2);
 		hold_frame(argv[1]);
+		if (gpu)
+			tell_gpu(begin, (uint64_t)i + 1);
 		fprof_frame_mark();
 	}
 	if (lock)

@@ -1,97 +1,81 @@
 // SPDX-License-Identifier: MIT
-// The verdict against truths made on purpose: games whose frames are held by one thing each.
+// The verdict: what it rests on, what it says of displays and of a sleep that nobody marked, where it has it from.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
+import { judged, play, share, untraceable } from './held.mjs';
 import { answerProblems } from './schema.mjs';
-import { BUILD, ROOT, World, until } from './world.mjs';
+import { ROOT, World, until } from './world.mjs';
 
-const FRAMES = 60;
-const MS = 5;
 const world = new World();
+/** Without the kernel's word: cpu is by elimination there. */
+const blind = new World();
 let program;
 let off = false;
 
 before(async () => {
-	await world.startDaemon();
+	writeFileSync(blind.config, 'triggers = []\nscheduler = no\nsample_ms = 100\ndisplay_hz = 60\n');
+	await Promise.all([world.startDaemon(), blind.startDaemon()]);
 	program = await world.compile(path.join(ROOT, 'tests/api/held.c'));
-	const first = await play('cap', 5);
-	const scheduler = (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
-	if (!first.frames.some((one) => one.kernel))
-		off = `the scheduler cannot be traced here: ${scheduler.reason ?? 'no frame was traced'}`;
+	off = await untraceable(world, program);
 });
-after(() => world.close());
+after(() => Promise.all([world.close(), blind.close()]));
 
-/** The verdict over the frames of one game. */
-async function play(mode, frames = FRAMES) {
-	const child = world.spawn(program, [mode, `${frames}`, `${MS}`], { cwd: mode === 'disk' ? BUILD : world.dir });
-	const { code, text } = await child.done;
-	assert.equal(code, 0, text);
-	const session = await world.ended(child.pid);
-	await until('the scheduler\'s chunks are stored', async () => (await world.api('/status')).history.queued_bytes === 0);
-	const answer = await world.get(`/api/v1/sessions/${session.id}/verdict?from=2&to=${frames + 1}`);
-	assert.equal(answer.status, 200, answer.text);
-	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/verdict', answer), []);
-	return JSON.parse(answer.text);
-}
-
-const share = (verdict, part) => (verdict.parts.find((one) => one.part === part)?.ns ?? 0) / verdict.wall_ns;
-
-function exact(verdict) {
-	for (const one of [verdict, ...verdict.frames]) {
-		assert.equal(one.parts.reduce((sum, part) => sum + part.ns, 0), one.wall_ns, 'parts add up');
-		for (const { ns, evidence_ns: by } of one.parts)
-			assert.equal(by.zone + by.kernel + by.both, ns, 'evidence adds up');
+test('without the kernel a sleep that nobody marked is not cpu, and what computes is', async () => {
+	const [sleep, cpu] = await Promise.all(['sleep', 'cpu'].map((mode) => play(blind, program, mode, { frames: 150, wait: 300 })));
+	for (const verdict of [sleep, cpu])
+		assert.ok(verdict.frames.every((one) => !one.kernel));
+	const checked = (verdict) => verdict.frames.filter((one) => one.compared.schedstat);
+	assert.ok(checked(sleep).length > 50 && checked(cpu).length > 50, `${checked(sleep).length} ${checked(cpu).length}`);
+	for (const one of checked(sleep)) {
+		assert.notEqual(one.bound_by, 'cpu', one.sentence);
+		assert.ok(share(one, 'unattributed') > 0.5, JSON.stringify(one.parts));
+		assert.match(one.sentence, /may have run it ran \d+ ms \(schedstat\)/);
 	}
-}
+	// how much of a core it had the machine decides: what it ran is there, and never more
+	for (const { compared: { schedstat } } of checked(cpu))
+		assert.ok(schedstat.ran_ns > 10e6 && schedstat.ran_ns <= schedstat.window_ns + 10e6, JSON.stringify(schedstat));
+	const most = checked(cpu).filter((one) => one.compared.schedstat.ran_ns > 0.8 * one.compared.schedstat.cpu_by_elimination_ns);
+	assert.ok(most.every((one) => one.bound_by === 'cpu'));
+	for (const one of sleep.frames.filter(({ compared }) => !compared.schedstat))
+		assert.match(one.sentence, /by elimination, unchecked/);
+});
 
-/* What a mode is held by, and in which part most of its time must lie. The machine may be busy: what it takes away is
- * runnable, and the rest is compared. */
-const truths = [
-	['cpu', 'cpu', 'cpu'],
-	['sleep', 'cap', 'cap'],
-	['cap', 'cap', 'cap'],
-	['present', 'display', 'present'],
-	['lock', 'lock', 'lock'],
-	['disk', 'io', 'io'],
-];
-for (const [mode, word, part] of truths) {
-	test(`a frame held by ${mode} is bound by ${word}`, async (t) => {
-		if (off)
-			return t.skip(off);
-		const verdict = await play(mode);
-		exact(verdict);
-		const rest = 1 - share(verdict, 'runnable');
-		if (mode === 'disk' && share(verdict, 'io') < 0.05)
-			return t.skip('fsync does not wait on this file system');
-		assert.ok(mode === 'disk' || share(verdict, part) / rest > 0.6, `${part}: ${JSON.stringify(verdict.parts)}`);
-		const judged = verdict.frames.filter((one) => share(one, 'runnable') < 0.3);
-		if (judged.length === 0 && mode !== 'disk')
-			return t.skip('the machine is busy: no frame had its CPU');
-		const right = judged.filter((one) => one.bound_by === word);
-		assert.ok(mode === 'disk' || right.length > 0.8 * judged.length, JSON.stringify(verdict.bounds));
-		return undefined;
-	});
-}
-
-test('a frame whose thread gets no CPU is held by the scheduler', async (t) => {
-	if (off)
-		return t.skip(off);
-	const verdict = await play('starve');
-	exact(verdict);
-	assert.ok(share(verdict, 'runnable') > 0.5, JSON.stringify(verdict.parts));
-	assert.equal(verdict.bound_by, 'scheduler');
-	return undefined;
+test('a pace that fits a display is its, a faster one is told what is never shown', async () => {
+	const games = await Promise.all([[60], [45], [100, '--cap']].map(async ([hz, ...more]) => {
+		const frames = 2 * hz;
+		const session = await blind.played(['--fps', `${hz}`, '--frames', `${frames}`, '--zones', '50', ...more]);
+		return judged(blind, session, frames - 1);
+	}));
+	const displays = games.map((one) => one.display);
+	for (const one of displays) {
+		assert.deepEqual([one.source, one.rates_hz, one.compared_hz], ['configured', [60], 60]);
+		// the numbers follow from the pace, whatever that was
+		const over = 1 - 60 / one.cadence_hz;
+		assert.ok(one.never_shown_of === 0 ? over < 0.021 : Math.abs(one.never_shown / one.never_shown_of - over) < 0.011, JSON.stringify(one));
+	}
+	const at = (hz, { cadence_hz: cadence }) => Math.abs(cadence / hz - 1) < 0.015;
+	assert.ok(at(60, displays[0]) && at(45, displays[1]) && at(100, displays[2]), JSON.stringify(displays));
+	assert.deepEqual(displays.map((one) => one.refreshes_per_frame), [1, 0, 0]);
+	assert.deepEqual([displays[2].never_shown, displays[2].never_shown_of], [2, 5]);
+	assert.match(games[2].sentence, /display 2 of 5 frames are never shown\.$/);
+	const paced = (verdict, word) => verdict.frames.filter((one) => one.bound_by === word);
+	assert.ok(paced(games[0], 'display').length > 90, JSON.stringify(games[0].bounds));
+	assert.equal(paced(games[1], 'display').length, 0, 'a pace that fits none is not the display\'s');
+	// its GPU is known to be idle, so that something else holds it there
+	assert.match(paced(games[1], 'cap')[0].sentence, /in the present for a limiter; .* The game is paced at 4\d(\.\d+)? Hz, which fits no display's 60 Hz\.$/);
+	assert.match(paced(games[2], 'cap')[0].sentence, /on a 60 Hz display: 2 of 5 frames are never shown\.$/);
 });
 
 test('a wait in a zone has both for evidence, an unmarked one the kernel', async (t) => {
 	if (off)
 		return t.skip(off);
 	for (const [mode, by] of [['cap', 'both'], ['sleep', 'kernel']]) {
-		const cap = (await play(mode, 10)).parts.find((one) => one.part === 'cap');
+		const cap = (await play(world, program, mode, { frames: 10 })).parts.find((one) => one.part === 'cap');
 		assert.ok(cap.evidence_ns[by] > 0.9 * cap.ns, JSON.stringify(cap));
 	}
 	return undefined;
@@ -100,7 +84,7 @@ test('a wait in a zone has both for evidence, an unmarked one the kernel', async
 test('a saved range has the same verdict', async (t) => {
 	if (off)
 		return t.skip(off);
-	const live = await play('lock', 30);
+	const live = await play(world, program, 'lock', { frames: 30 });
 	const saved = await world.request('POST', '/api/v1/captures', { headers: { 'content-type': 'application/json' },
 		body: JSON.stringify({ session: live.session, from: 5, to: 25, name: 'lock' }) });
 	assert.equal(saved.status, 201, saved.text);
@@ -147,7 +131,7 @@ test('a helper that is killed is noticed, counted and followed by another', asyn
 test('the schedule covers every frame, and a lock says who let it go', async (t) => {
 	if (off)
 		return t.skip(off);
-	const { session } = await play('lock', 20);
+	const { session } = await play(world, program, 'lock', { frames: 20 });
 	const answer = await world.get(`/api/v1/sessions/${session}/schedule?from=2&to=21`);
 	assert.equal(answer.status, 200, answer.text);
 	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/schedule', answer), []);

@@ -86,7 +86,9 @@ static void add_names(struct batch *b, uint64_t id)
 							      .name = text("thread %u", i),
 							      .end_ticks = INT64_MAX})),
 		     "track");
-	must(VEC_PUSH(&b->streams, ((struct stream_row){id, 0, strdup("main"), 1})), "stream");
+	must(VEC_PUSH(&b->streams,
+		      ((struct stream_row){.session = id, .name = strdup("main"), .track = 1})),
+	     "stream");
 	for (i = 1; i <= 400; i++)
 		must(VEC_PUSH(&b->markers,
 			      ((struct marker_row){

@@ -71,7 +71,8 @@ static void add_session(struct batch *b)
 						      .track = 1,
 						      .name = text("main"),
 						      .end_ticks = INT64_MAX})) == 0);
-	must(VEC_PUSH(&b->streams, ((struct stream_row){1, 0, text("main"), 1})) == 0);
+	must(VEC_PUSH(&b->streams,
+		      ((struct stream_row){.session = 1, .name = text("main"), .track = 1})) == 0);
 	must(VEC_PUSH(&b->chunks, ((struct chunk_row){.session = 1,
 						      .track = 1,
 						      .t1 = 10,

@@ -177,7 +177,9 @@ static UNUSED void add_marker(struct batch *b, uint64_t session, uint32_t marker
 
 static UNUSED void add_stream(struct batch *b, uint64_t session, uint32_t stream, const char *name)
 {
-	PUSH(&b->streams, (struct stream_row){session, stream, must(strdup(name)), 1});
+	PUSH(&b->streams,
+	     (struct stream_row){
+		     .session = session, .stream = stream, .name = must(strdup(name)), .track = 1});
 }
 
 /* Frame n of a stream: [t0, t1) ticks. */

@@ -508,7 +508,9 @@ static void ranges_are_found(void **state)
 	struct range range;
 
 	add_track(b, 1, 2, "worker");
-	PUSH(&b->streams, (struct stream_row){1, 5, must(strdup("tick")), 2});
+	PUSH(&b->streams,
+	     (struct stream_row){
+		     .session = 1, .stream = 5, .name = must(strdup("tick")), .track = 2});
 	add_frame(b, 1, 5, 1, 50, 250);
 	fixture_submit(f, b);
 	assert_int_equal(range_open(f->history, 1, &query, &range), 0);

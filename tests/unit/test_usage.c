@@ -134,6 +134,23 @@ static void the_process_is_read(void **state)
 	assert_false(find(&seen, "resident_bytes")->cumulative);
 }
 
+/* By the number that the game has for the thread, in whole ms. */
+static void a_thread_that_marks_frames_is_read_by_its_own_number(void **state)
+{
+	const int32_t tids[] = {7, 8, 9};
+	struct seen seen = {0};
+
+	put("proc/4711/task/4711/status", "NSpid:\t4711\t7\n");
+	put("proc/4711/task/4711/schedstat", "1234567890 55 9\n");
+	put("proc/4711/task/4712/status", "NSpid:\t4712\t8\n");
+	usage_set_marking(*state, tids, 3);
+	assert_int_equal(usage_read(*state, 0, see, &seen), 0);
+	assert_int_equal(value(&seen, "frame_thread_ran_7"), 1234);
+	assert_true(find(&seen, "frame_thread_ran_7")->cumulative);
+	assert_null(find(&seen, "frame_thread_ran_8")); /* without schedstat */
+	assert_null(find(&seen, "frame_thread_ran_9")); /* there is none */
+}
+
 static void what_is_not_there_is_left_out(void **state)
 {
 	struct seen seen = {0};
@@ -221,6 +238,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(the_process_is_read),
+		TEST(a_thread_that_marks_frames_is_read_by_its_own_number),
 		TEST(what_is_not_there_is_left_out),
 		TEST(a_later_process_of_the_number_is_not_read),
 		TEST(threads_that_end_stay_counted),

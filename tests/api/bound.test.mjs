@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Each word of the verdict, said of games that are held by one thing each: by two unlike changes for each.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { MS, ns, play, share, untraceable } from './held.mjs';
+import { ROOT, World } from './world.mjs';
+
+const world = new World();
+let program;
+let off = false;
+let side;
+
+before(async () => {
+	writeFileSync(world.config, `triggers = []\ndisplay_hz = ${1000 / MS}\n`);
+	await world.startDaemon();
+	program = await world.compile(path.join(ROOT, 'tests/api/held.c'));
+	off = await untraceable(world, program);
+});
+after(() => world.close());
+
+/* What a mode is held by, and in which part most of its time must lie, the machine's own share (runnable) left out. Those
+ * that hardly compute are played side by side. */
+const idle = [
+	['sleep', 'cap', 'cap'],
+	['cap', 'cap', 'cap'],
+	['present', 'display', 'present'],
+	['lock', 'lock', 'lock'],
+	['chain', 'lock', 'lock'],
+	['read', 'io', 'io'],
+	['disk', 'io', 'io'],
+	['fault', 'memory', 'memory'],
+	['cold', 'memory', 'memory'],
+	['poll', 'unknown', 'other'],
+	['idle', 'gpu', 'cap'],
+];
+const busy = [
+	['cpu', 'cpu', 'cpu'],
+	['copy', 'cpu', 'cpu'],
+	['worked', 'cap', 'cap'],
+	['spun', 'cap', 'spin'],
+	['shown', 'display', 'present'],
+	['gpu', 'gpu', 'cpu'],
+	['starve', 'scheduler', 'runnable'],
+	['crowd', 'scheduler', 'runnable'],
+];
+/** Least share of the part, where it is not nearly all. */
+const shares = { worked: 0.3, shown: 0.3, disk: 0, cold: 0.1, chain: 0.5 };
+/** Of these the disk decides. */
+const byDisk = { disk: 'io', cold: 'memory' };
+
+/** As long as it was asked to be, and not for want of a CPU: what was late does not wait. */
+const undisturbed = (one) => share(one, 'runnable') < 0.2 && one.wall_ns > 0.8 * MS * 1e6;
+
+for (const [mode, word, part] of [...idle, ...busy]) {
+	test(`a frame held by ${mode} is bound by ${word}`, async (t) => {
+		if (off)
+			return t.skip(off);
+		side ??= new Map(idle.map(([one]) => [one, play(world, program, one)]));
+		if (!side.has(mode))
+			await Promise.allSettled(side.values());
+		const verdict = await (side.get(mode) ?? play(world, program, mode, { frames: 30, wait: 500 }));
+		if (!verdict)
+			return t.skip('userfaultfd is not permitted here');
+		if (mode in byDisk && share(verdict, byDisk[mode]) < 0.1)
+			return t.skip('this disk makes nobody wait');
+		const rest = part === 'runnable' ? 1 : 1 - share(verdict, 'runnable');
+		assert.ok(share(verdict, part) / rest > (shares[mode] ?? 0.6), `${part}: ${JSON.stringify(verdict.parts)}`);
+		if (part === 'runnable')
+			return assert.equal(verdict.bound_by, word, JSON.stringify(verdict.bounds));
+		const asked = verdict.frames.filter(undisturbed);
+		if (asked.length === 0 || (word === 'display' && verdict.display.refreshes_per_frame === 0))
+			return t.skip('the machine is busy: no frame had its CPU, or they kept no pace');
+		const right = asked.filter((one) => one.bound_by === word);
+		assert.ok(mode in byDisk || right.length > 0.8 * asked.length, JSON.stringify([verdict.bounds, verdict.display, asked[0]]));
+		return undefined;
+	});
+}
+
+test('a limiter that sleeps has its share at 30, 60 and 144 Hz', async (t) => {
+	if (off)
+		return t.skip(off);
+	await Promise.all([30, 60, 144].map(async (hz) => {
+		const verdict = await play(world, program, 'cap', { frames: Math.round(hz * 0.7), ms: 1000 / hz });
+		assert.equal(verdict.bound_by, 'cap');
+		assert.ok(Math.abs(verdict.display.cadence_hz / hz - 1) < 0.05, `${hz}: ${verdict.display.cadence_hz}`);
+		// 0.2 ms a frame are computed, and whatever the machine takes
+		const slept = ns(verdict, 'cap') + ns(verdict, 'spin') + ns(verdict, 'runnable');
+		const wanted = 1 - (0.2 * hz) / 1000;
+		assert.ok(slept / verdict.wall_ns > wanted - 0.1 && slept / verdict.wall_ns < wanted + 0.02, `${hz}: ${slept / verdict.wall_ns} of ${wanted}`);
+	}));
+	return undefined;
+});

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Are the checks of the verdict's rules worth anything? Each row takes one rule out of daemon/verdict.c or displays.c and
+# names a check of test_verdict_words that has to fail then. What a row changes must be there, once.
+set -uo pipefail
+
+cd "$(dirname "$0")/../.." || exit 1
+B=$(realpath "${B:-build}")
+CC=${CC:-gcc}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+mutants=(
+	'the GPU is never the ceiling|verdict|busy >= VERDICT_GPU_SATURATED|false|gpu: it is busy all the time while the thread computes'
+	'a present wins over a saturated GPU|verdict|busy >= VERDICT_GPU_SATURATED|busy >= VERDICT_GPU_SATURATED \&\& v->ns[PART_PRESENT] == 0|gpu: it is busy all the time while the present blocks at a display.s pace'
+	'a GPU is saturated early|verdict|busy >= VERDICT_GPU_SATURATED|busy >= 0.75|not gpu: it was idle for a fifth'
+	'a zone of the GPU is the limiter.s|verdict|? PART_GPU\r|? PART_CAP\r|gpu: the thread waits in a zone for it, whose time is not known'
+	'the driver.s ioctl is nothing|verdict|\[WAIT_GPU\] = PART_GPU|[WAIT_GPU] = PART_OTHER|gpu: the thread blocks in the driver, unmarked'
+	'every present is a display.s|verdict|v->fit.refreshes > 0|v->fit.refreshes + 1 > 0|not display: the present blocks at a pace that fits none'
+	'a display need not be known|verdict|v->fit.refreshes > 0|v->fit.refreshes > 0 \|\| v->fit.display_hz <= 0|not display: no rate is known'
+	'no present is a display.s|verdict|v->fit.refreshes > 0|false|display: the present blocks at its pace'
+	'a frame is one refresh|displays|n <= DISPLAYS_REFRESHES_MAX|n <= 1|display: a frame of two refreshes, its time not known to the kernel'
+	'a hitch in the present is nobody.s|verdict|part == BOUND_DISPLAY)\r|part == BOUND_CAP)\r|not display: a hitch at a pace that fits none'
+	'who sleeps in the present is not asked|verdict|2 \* v->slept_ns > held_by(v, BOUND_DISPLAY)|false|cap: it sleeps in the present at a pace that fits no display'
+	'an idle GPU is not asked|verdict|BOUND_DISPLAY) .. v->gpu_busy_ns != NS_UNKNOWN|BOUND_DISPLAY)|cap: it blocks in the present at a pace that fits none, and the GPU is idle'
+	'frames beyond the display are not counted|displays|fit.cadence_hz > fit.display_hz|false|cap: faster than the display, of which it is told'
+	'nothing is paced|verdict|!judge_paced(v)|true|cap: it waits in the limiter.s zone'
+	'any slack paces|verdict|share(v, slack) < VERDICT_SLACK|slack == 0|not cap: the slack is a moment'
+	'a hitch is paced|verdict|(double)v->wall_ns <= VERDICT_HITCH|true \|\| (double)v->wall_ns <= VERDICT_HITCH|cpu: a hitch that computes has no excuse in its slack'
+	'a sleep is nothing|verdict|\[WAIT_SLEEP\] = PART_CAP|[WAIT_SLEEP] = PART_OTHER|cap: it sleeps, unmarked'
+	'a limiter that spins computes|verdict| + v->spun_ns\[PART_CAP\]||cap: the limiter spins'
+	'zones are not asked what a wait is for|verdict|wait ? of_zone(wait->kind) : of_reason|of_reason|not lock: the limiter.s zone waits by one'
+	'all that is left is cpu, run or not|verdict|v->ran.cpu_ns <= most|true|not cpu: by elimination, of which it ran little'
+	'the check takes all|verdict|v->ran.cpu_ns <= most|false|cpu: by elimination, and so it ran'
+	'unchecked is not said|verdict|"" : ", unchecked"|"" : ""|cpu: by elimination, unchecked'
+	'who is queued runs|verdict|return PART_RUNNABLE|return PART_CPU|scheduler: it could have run'
+	'who is queued in a zone waits|verdict|return PART_RUNNABLE|return wait ? of_zone(wait->kind) : PART_RUNNABLE|scheduler: in a hitch, with slack, within a wait zone'
+	'a lock is nothing|verdict|\[WAIT_LOCK\] = PART_LOCK|[WAIT_LOCK] = PART_OTHER|lock: it waits for one'
+	'a sync is nothing|verdict|\[WAIT_DISK\] = PART_IO|[WAIT_DISK] = PART_OTHER|io: it syncs'
+	'a read is nothing|verdict|\[WAIT_READ\] = PART_IO|[WAIT_READ] = PART_OTHER|io: it reads'
+	'a write is nothing|verdict|\[WAIT_WRITE\] = PART_IO|[WAIT_WRITE] = PART_OTHER|io: it writes'
+	'a socket is nothing|verdict|\[WAIT_SOCKET\] = PART_IO|[WAIT_SOCKET] = PART_OTHER|io: a socket, in a hitch, with slack'
+	'a fault is nothing|verdict|\[WAIT_MEMORY\] = PART_MEMORY|[WAIT_MEMORY] = PART_OTHER|memory: it faults'
+	'a poll is a limiter.s|verdict|\[WAIT_POLL\] = PART_OTHER|[WAIT_POLL] = PART_CAP|unknown: it polls for what nobody knows'
+	'what nobody heard of does not count|verdict|share(v, v->ns\[PART_UNKNOWN\]) > 0.5 ..|false \|\||unknown: most of it nobody heard of, slack or not'
+)
+
+# A changed module before the daemon's library: the one in there is not taken then.
+try() { # number, row
+	local what module from to check dir=$tmp/$1
+	IFS='|' read -r what module from to check <<<"${2//\\|/$'\a'}"
+	to=${to//$'\a'/|}
+	mkdir "$dir"
+	# \r in a row stands for the end of a line
+	from=${from//\\r/\$} to=${to//\\r/}
+	if [ "$(grep -c -- "$from" "daemon/$module.c")" != 1 ]; then
+		echo "not ok $what: what it changes is not in $module.c once"
+		return
+	fi
+	sed "s@$from@$to@" "daemon/$module.c" >"$dir/$module.c"
+	if ! { "${compile[@]}" -c -o "$dir/mutant.o" "$dir/$module.c" &&
+		$CC -o "$dir/test" "$tmp/test.o" "$dir/mutant.o" "$B/libfprofd.a" "${libs[@]}"; } >"$dir/log" 2>&1; then
+		echo "not ok $what: it does not compile"
+		sed 's/^/    /' "$dir/log"
+		return
+	fi
+	CMOCKA_MESSAGE_OUTPUT=TAP "$dir/test" >"$dir/log" 2>&1
+	if grep -q "^not ok [0-9]* - $check" "$dir/log"; then
+		echo "ok without a rule a check fails: $what"
+	else
+		echo "not ok $what: \"$check\" passes all the same"
+	fi
+}
+
+read -ra libs < <(pkg-config --libs sqlite3 libmicrohttpd liburing liblz4 zlib jansson cmocka)
+libs+=(-lm -lpthread)
+compile=("$CC" -std=gnu11 -D_GNU_SOURCE -I. -Idaemon -Iclient -O0 -w)
+"${compile[@]}" -c -o "$tmp/test.o" tests/unit/test_verdict_words.c || exit 1
+
+failed=0
+for i in "${!mutants[@]}"; do
+	try "$i" "${mutants[i]}" >"$tmp/$i.log" &
+	[ $((i % 2)) = 0 ] || wait
+done
+wait
+for i in "${!mutants[@]}"; do
+	cat "$tmp/$i.log"
+	! grep -q '^not ok' "$tmp/$i.log" || failed=1
+done
+exit $failed
