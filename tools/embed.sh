@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Turns files into the C source of the daemon's assets (daemon/assets.h).
 # usage: sh tools/embed.sh OUT.c FILE...
-# A file under web/ is served at its name ("/index.html"); any other is known by its base name.
+# A file under web/ is served at its name ("/index.html"); any other is known by its base name. Lines of our scripts that
+# are nothing but comment are empty there: they are a fourth of what a browser would load.
 set -eu
 
 out=$1
@@ -28,6 +29,19 @@ path_of() {
 	esac
 }
 
+content_of() {
+	case $1 in
+	web/vendor/*) cat "$1" ;;
+	web/*.js) awk '
+		inside { print ""; inside = !/\*\/[ \t]*$/; next }
+		NR > 1 && /^[ \t]*\/\// { print ""; next }
+		/^[ \t]*\/\*\*.*\*\/[ \t]*$/ { print ""; next }
+		/^[ \t]*\/\*\*/ && !/\*\// { inside = 1; print ""; next }
+		{ print }' "$1" ;;
+	*) cat "$1" ;;
+	esac
+}
+
 {
 	echo '/* Made by tools/embed.sh: do not edit. */'
 	echo '#include "daemon/assets.h"'
@@ -39,14 +53,14 @@ path_of() {
 			exit 1
 		}
 		echo "static const unsigned char data_${n}[] = {"
-		od -An -v -tx1 "$file" | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'
+		content_of "$file" | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'
 		echo '0x00};'
 		n=$((n + 1))
 	done
 	echo 'static const struct asset assets[] = {'
 	n=0
 	for file; do
-		hash=$(sha256sum "$file" | cut -c1-16)
+		hash=$(content_of "$file" | sha256sum | cut -c1-16)
 		printf '{"%s", data_%d, sizeof(data_%d) - 1, "%s", "W/\\"%s\\""},\n' \
 			"$(path_of "$file")" "$n" "$n" "$(type_of "$file")" "$hash"
 		n=$((n + 1))

@@ -367,7 +367,8 @@ export class Model {
 		if (pin)
 			this.pin();
 		this.view.frame = frame;
-		this.view.zoom = null;
+		if (!this.view.range)
+			this.view.zoom = null;
 		this.problem = '';
 		if (frame === null)
 			this.detail = null;
