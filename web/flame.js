@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Flame views over what is selected. Left-heavy: the zones of each thread added up, the largest at the left. Sandwich: one
-// name, who calls it above and what it calls below. The same in time is the timeline. A click goes into a box, a
+// name, who calls it above and what it calls below. The same in time order is the timeline. A click goes into a box, a
 // second one on the lowest goes out again; too narrow boxes are drawn as slivers, never left out.
 
 import { Asked } from './asked.js';
@@ -25,7 +25,7 @@ export class FlamePanel {
 		this.model = model;
 		this.parts = ['frames', 'selection', 'session', 'settings', 'held', 'palette'];
 		this.asked = new Asked(invalidate);
-		this.view = this.select('view', [['left', 'left-heavy'], ['sandwich', 'sandwich of']]);
+		this.view = this.select('view', [['left', 'left-heavy'], ['sandwich', 'sandwich of'], ['time', 'in time order: the timeline']]);
 		this.thread = this.select('thread', [['', 'main thread']]);
 		this.name = element('input', { type: 'search', 'aria-label': 'Zone of the sandwich', list: 'flame-names', placeholder: 'name of a zone' });
 		this.name.addEventListener('change', () => model.set('flame.name', this.name.value || null));
@@ -59,8 +59,21 @@ export class FlamePanel {
 	/** @param {string} name @param {string[][]} options */
 	select(name, options) {
 		const select = element('select', {}, ...options.map(([value, text]) => element('option', { value }, text)));
-		select.addEventListener('change', () => this.model.set(`flame.${name}`, select.value === options[0][0] ? null : select.value));
+		select.addEventListener('change', () => {
+			if (select.value === 'time')
+				this.showInTime();
+			else
+				this.model.set(`flame.${name}`, select.value === options[0][0] ? null : select.value);
+		});
 		return select;
+	}
+
+	/** What the flame is of, on the timeline. */
+	showInTime() {
+		const scope = this.model.scope();
+		if (scope && scope.what === 'shown')
+			this.model.setRange(scope.from, scope.to);
+		this.model.openTab('timeline');
 	}
 
 	listen() {
@@ -136,8 +149,13 @@ export class FlamePanel {
 
 	/** The uppermost level, and how many there are. */
 	levels() {
-		const levels = this.placed.map((one) => /** @type {any} */ (one).level);
-		return { top: Math.min(0, ...levels), bottom: Math.max(0, ...levels) };
+		let [top, bottom] = [0, 0];
+		for (const one of this.placed) {
+			const { level } = /** @type {any} */ (one);
+			top = Math.min(top, level);
+			bottom = Math.max(bottom, level);
+		}
+		return { top, bottom };
 	}
 
 	rows() {
@@ -165,7 +183,7 @@ export class FlamePanel {
 		const { problem, answer } = this.asked;
 		setText(this.note, problem || (!answer ? 'Reading the zones…' : !this.placed.length
 			? (this.model.setting('flame.view', 'left') === 'sandwich' ? 'Choose a zone: write its name, or double-click a box.' : 'No zone ran here.')
-			: `${plural(answer.range.frames, 'frame')}, ${duration(whole)} in zones. ${this.entered ? `In ${this.entered.name}: ${duration(this.entered.total)}.` : 'A click goes into a box, a double-click shows who calls it.'}`));
+			: `${plural(answer.range.frames, 'frame')}, ${duration(whole)} in zones.${cutOf(answer)} ${this.entered ? `In ${this.entered.name}: ${duration(this.entered.total)}.` : 'A click goes into a box, a double-click shows who calls it.'}`));
 	}
 
 	/** @param {CanvasRenderingContext2D} context @param {Placed} one @param {number} x @param {number} wide @param {number} y @param {number} width */
@@ -215,6 +233,9 @@ export class FlamePanel {
 			event.clientX, event.clientY);
 	}
 }
+
+/** @param {any} answer */
+const cutOf = (answer) => (answer.count > answer.zones.length ? ` The first ${count(answer.zones.length)} of ${count(answer.count)} paths.` : '');
 
 /** @param {Placed} one @param {number} level @returns {Placed} */
 const withLevel = (one, level) => Object.assign(one, { level });

@@ -23,13 +23,15 @@ const flameOf = (name, row) => ({ name, total: row?.total_ns ?? 0, self: row?.se
 export function flamesOf(rows) {
 	/** @type {Map<number|string, Flame>} */
 	const threads = new Map();
+	/** @type {Map<string, number>} */
+	const named = new Map();
 	/** @type {Flame[]} */
 	let stack = [];
 	/** @type {Flame|null} */
 	let current = null;
 	for (const row of rows) {
 		const key = row.thread ?? row.thread_name;
-		const thread = threads.get(key) ?? flameOf(row.thread_name ?? `thread ${row.thread}`, null);
+		const thread = threads.get(key) ?? flameOf(nameOf(row, named), null);
 		threads.set(key, thread);
 		if (thread !== current)
 			stack = [thread];
@@ -45,6 +47,14 @@ export function flamesOf(rows) {
 		sortAll(thread);
 	}
 	return [...threads.values()];
+}
+
+/** Threads of one name are told apart by their place. @param {any} row @param {Map<string, number>} named how many had a name so far */
+function nameOf(row, named) {
+	const name = row.thread_name ?? `thread ${row.thread}`;
+	const nth = (named.get(name) ?? 0) + 1;
+	named.set(name, nth);
+	return nth > 1 ? `${name} (${nth})` : name;
 }
 
 /** @param {Flame} flame */

@@ -228,7 +228,7 @@ const ACTIONS = {
 	slowestKept: () => model.selectSlowestKept(),
 	budget: () => budget.select(),
 	hold: () => (model.held ? model.follow() : model.hold()),
-	clear: () => (timeline.measured() ? timeline.measure(null) : model.clear()),
+	clear: () => (panels.open === 'timeline' && timeline.measured() ? timeline.measure(null) : model.clear()),
 	zoomIn: () => timeline.zoom(1 / 1.5),
 	zoomOut: () => timeline.zoom(1.5),
 	panLeft: () => timeline.pan(-0.15),

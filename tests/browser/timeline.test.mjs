@@ -212,5 +212,16 @@ test('the timeline', { skip: missing(), timeout: 300_000 }, async (t) => {
 		await noted('#tip', `submission ${span.submission}, view ${span.view}, fence ${span.fence}`);
 	});
 
+	await t.test('a sandwich over a range is of as much time as the table says; in time order it is the timeline', async () => {
+		const { zones } = await world.api(`${at}/zones?view=flat&from=20&to=40&name=work`);
+		await page.goto(`${world.url}/#session=${session.id}&range=20-40&tab=flame&flame.view=sandwich&flame.name=work`);
+		await page.click('#panel-flame summary');
+		await page.waitForFunction((wanted) => document.querySelector('#panel-flame tbody tr')?.children[1]?.textContent === wanted, duration(zones[0].total_ns));
+		const cells = await page.evaluate(() => [...document.querySelector('#panel-flame tbody tr').children].map((cell) => cell.textContent));
+		assert.deepEqual([cells[0], cells[3]], ['work', count(zones[0].calls)]);
+		await page.selectOption('#panel-flame select', 'time');
+		await page.waitForFunction(() => document.getElementById('timeline-note').textContent.startsWith('Frames 20 to 40, '));
+	});
+
 	assert.deepEqual(faults, []);
 });

@@ -40,3 +40,8 @@ test('a sandwich of a name that is not there is empty', () => {
 	assert.equal(sandwichOf(ROWS, 'nobody').callees.total, 0);
 	assert.deepEqual(flamesOf([]), []);
 });
+
+test('threads of one name are two flames', () => {
+	const rows = [{ ...row(1, 0, 'a', 3, 3), thread_name: 'worker' }, { ...row(2, 0, 'b', 4, 4), thread_name: 'worker' }];
+	assert.deepEqual(flamesOf(rows).map((one) => [one.name, one.total]), [['worker', 3], ['worker (2)', 4]]);
+});
