@@ -211,7 +211,8 @@ export class Timeline {
 
 	/** @param {WheelEvent} event */
 	wheel(event) {
-		if (!this.scene() || (!event.ctrlKey && !event.shiftKey && !event.deltaX))
+		const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+		if (!this.scene() || (!event.ctrlKey && !sideways))
 			return;
 		event.preventDefault();
 		if (event.ctrlKey) {
