@@ -30,12 +30,15 @@ export async function play(world, program, mode, { frames = 60, ms = MS, wait = 
 	return judged(world, await world.ended(child.pid), frames);
 }
 
-/** Why the scheduler cannot be traced here, or false. Plays a game. */
-export async function untraceable(world, program) {
-	const first = await play(world, program, 'cap', { frames: 5, wait: 1500 });
-	const scheduler = (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
-	return first.frames.some((one) => one.kernel) ? false
-		: `the scheduler cannot be traced here: ${scheduler.reason ?? 'no frame was traced'}`;
+/** Why the scheduler cannot be traced here, or false: a game is there until that is known. */
+export async function untraceable(world) {
+	const game = world.game(['--frames', '0', '--fps', '50', '--zones', '20']);
+	const scheduler = await until('the scheduler was tried', async () =>
+		(await world.api('/status')).sources.find((one) => one.name === 'scheduler' && one.state !== 'off'));
+	game.kill();
+	await game.done;
+	await world.ended(game.pid);
+	return scheduler.state === 'on' ? false : `the scheduler cannot be traced here: ${scheduler.reason}`;
 }
 
 export const ns = (verdict, part) => verdict.parts.find((one) => one.part === part)?.ns ?? 0;
