@@ -5,6 +5,10 @@
  * an interval of length T makes the line across it miss x(1 - x)sT; the pair at its end lies
  * (1 - x)sT off the line of the two before it, and the next one x sT: half the larger of these is
  * enough.
+ *
+ * A pair that is much further off than any slew brings comes after a step of one of the clocks
+ * alone: a suspend (the ticks went on, or began anew), a migration. Between the pair before and
+ * this one no line tells anything: with it all begins anew.
  */
 #include "clock_pairs.h"
 
@@ -14,6 +18,8 @@
 
 #define READINGS 5
 #define CLOSE_NS 2000000u
+#define STEP_NS	 1e6  /* and this part of the time between: */
+#define STEP	 1e-3 /* twice what NTP slews by */
 
 void clock_pairs_init(struct clock_pairs *p, enum fprof_clock_kind kind, double hz)
 {
@@ -34,18 +40,39 @@ static uint64_t on_line(const struct clock_pair *a, const struct clock_pair *b, 
 	return a->ticks + (uint64_t)(int64_t)(ns * rate);
 }
 
+/* How far it lies off the line of the two before it, in ns. */
+static double off_line(const struct clock_pairs *p, const struct clock_pair *pair)
+{
+	const struct clock_pair *b = p->count > 0 ? pair_at(p, p->count - 1) : NULL;
+	uint64_t expected;
+	double off;
+
+	if (!b)
+		return 0;
+	expected = p->count >= 2
+			   ? on_line(pair_at(p, p->count - 2), b, pair->mono)
+			   : b->ticks + (uint64_t)((double)(pair->mono - b->mono) * p->hz / 1e9);
+	off = (double)(int64_t)(expected - pair->ticks) * 1e9 / p->hz;
+	return off < 0 ? -off : off;
+}
+
+static bool is_step(const struct clock_pairs *p, const struct clock_pair *pair, double off)
+{
+	return p->count > 0 &&
+	       off > STEP_NS + STEP * (double)(pair->mono - pair_at(p, p->count - 1)->mono);
+}
+
 static void judge(struct clock_pairs *p, const struct clock_pair *pair)
 {
-	const struct clock_pair *a, *b;
-	double off, ns_per_tick = 1e9 / p->hz, error = (double)pair->width / 2;
+	double off = off_line(p, pair), error = (double)pair->width / 2 * 1e9 / p->hz;
 
-	if (p->count >= 2) {
-		a = pair_at(p, p->count - 2);
-		b = pair_at(p, p->count - 1);
-		off = (double)(int64_t)(on_line(a, b, pair->mono) - pair->ticks);
-		error += (off < 0 ? -off : off) / 2;
+	if (is_step(p, pair, off)) {
+		p->steps++;
+		p->count = 0;
+	} else if (p->count >= 2) {
+		error += off / 2;
 	}
-	p->error_ns = MAX(p->error_ns, (uint64_t)(error * ns_per_tick));
+	p->error_ns = MAX(p->error_ns, (uint64_t)error);
 }
 
 /* Two pairs that lie close together tell nothing of the rate: the newest gives way to the next. */
@@ -93,6 +120,8 @@ int clock_pairs_ticks(const struct clock_pairs *p, uint64_t mono, uint64_t *ret_
 	size_t i;
 
 	if (p->count < 2 || mono > pair_at(p, p->count - 1)->mono)
+		return -ERANGE;
+	if (p->steps > 0 && mono < pair_at(p, 0)->mono)
 		return -ERANGE;
 	for (i = p->count - 2; i > 0 && pair_at(p, i)->mono > mono; i--)
 		;

@@ -9,6 +9,7 @@
 
 #include "shm/clock_source.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct clock_pairs {
 	struct clock_pair at[CLOCK_PAIRS]; /* a ring */
 	size_t first, count;
 	uint64_t error_ns; /* the largest that a conversion between pairs may have had */
+	uint64_t steps;	   /* of one clock alone: no time is converted across one */
 };
 void clock_pairs_init(struct clock_pairs *p, enum fprof_clock_kind kind, double hz);
 /* Reads both clocks: the narrowest of five readings. */
@@ -31,7 +33,8 @@ void clock_pairs_take(struct clock_pairs *p);
 /* The same with a pair that was read elsewhere (tests); older ones than the newest are ignored. */
 void clock_pairs_put(struct clock_pairs *p, const struct clock_pair *pair);
 /* The ticks at a time of CLOCK_MONOTONIC: 0; -ERANGE: it is later than the newest pair, or there
- * are not two. What is older than all pairs is on the line of the oldest two. */
+ * are not two (since the last step). What is older than all pairs is on the line of the oldest two,
+ * unless a step lies between: -ERANGE. */
 int clock_pairs_ticks(const struct clock_pairs *p, uint64_t mono, uint64_t *ret_ticks);
 
 #endif

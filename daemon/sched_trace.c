@@ -160,13 +160,29 @@ static void take_event(struct sched_trace *s, const struct probe_event *e)
 	s->now.dropped += r < 0;
 }
 
-static void take_pairs(struct sched_trace *s)
+/* No time before it can be converted any more: what was heard since the last flush is given up. */
+static void note_step(struct sched_trace *s)
 {
 	size_t i;
 
-	for (i = 0; i < CLOCK_KINDS; i++)
+	note_lost(s);
+	for (i = 0; i < s->mine.count; i++)
+		if (s->mine.at[i]->heard_from)
+			s->mine.at[i]->heard_from = clock_ns(CLOCK_MONOTONIC);
+}
+
+static void take_pairs(struct sched_trace *s)
+{
+	uint64_t steps;
+	size_t i;
+
+	for (i = 0; i < CLOCK_KINDS; i++) {
+		steps = s->pairs[i].steps;
 		if (s->pairs[i].hz > 0.0)
 			clock_pairs_take(&s->pairs[i]);
+		if (s->pairs[i].steps != steps)
+			note_step(s);
+	}
 }
 
 /* ---- to the store ---- */

@@ -20,10 +20,14 @@
 #define SLEW	 500e-6	   /* the most that NTP slews by */
 #define ERROR_NS 5000u	   /* the most that a time may be off by */
 
-/* A world in which the rings' clock runs at HZ and the kernel's is slewed from a moment on. */
+/* A world in which the rings' clock runs at HZ and the kernel's is slewed from a moment on; from
+ * another one on the rings' has gone on (or back) by so many ticks while the kernel's stood still.
+ */
 struct clocks {
 	uint64_t slewed_from; /* ns */
 	double slew;
+	uint64_t stepped_from;
+	int64_t step;
 };
 
 static uint64_t ticks_at(const struct clocks *c, uint64_t mono)
@@ -32,7 +36,8 @@ static uint64_t ticks_at(const struct clocks *c, uint64_t mono)
 
 	if (mono > c->slewed_from)
 		ns += (double)(mono - c->slewed_from) / (1 + c->slew);
-	return (uint64_t)llround(ns * HZ / 1e9);
+	return (uint64_t)llround(ns * HZ / 1e9) +
+	       (c->step && mono >= c->stepped_from ? (uint64_t)c->step : 0);
 }
 
 static void put(struct clock_pairs *p, const struct clocks *c, uint64_t mono, uint64_t width)
@@ -107,6 +112,71 @@ static void pairs_in_a_burst_are_no_measure_of_the_rate(void **state)
 	free(p);
 }
 
+/* A suspend: the kernel's clock stands still, the TSC goes on or begins anew. */
+static void after_a_step_all_begins_anew(void **state)
+{
+	const int64_t steps[] = {(int64_t)(3600 * HZ), (int64_t)(0.003 * HZ), -(int64_t)(0.2 * HZ)};
+	struct clock_pairs *p = malloc(sizeof(*p));
+	uint64_t mono, ticks = 0;
+	size_t i;
+
+	(void)state;
+	assert_non_null(p);
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct clocks c = {.slewed_from = UINT64_MAX,
+				   .stepped_from = 205 * (uint64_t)POLL / 10,
+				   .step = steps[i]};
+
+		clock_pairs_init(p, FPROF_CLOCK_TSC, HZ);
+		for (mono = POLL; mono <= 40 * (uint64_t)POLL; mono += POLL) {
+			put(p, &c, mono, 100);
+			if (mono == 21 * (uint64_t)POLL) { /* neither side of the step is guessed */
+				assert_int_equal(p->steps, 1);
+				assert_int_equal(clock_pairs_ticks(p, mono - POLL / 4, &ticks),
+						 -ERANGE);
+				assert_int_equal(clock_pairs_ticks(p, mono, &ticks), -ERANGE);
+			} else if (p->count >= 2) {
+				assert_in_range(worst_between(p, &c, mono), 0, ERROR_NS - 1);
+			}
+		}
+		assert_int_equal(clock_pairs_ticks(p, 20 * (uint64_t)POLL, &ticks), -ERANGE);
+		assert_int_equal(p->steps, 1);
+		assert_in_range(p->error_ns, 1, ERROR_NS - 1);
+	}
+	free(p);
+}
+
+/* Hours of a slew that comes and goes: the rate of long ago is not used. */
+static void hours_of_slewing_cost_no_more(void **state)
+{
+	struct clock_pairs *p = malloc(sizeof(*p));
+	uint64_t mono, ticks = 0, worst = 0;
+	double at = 0, rate;
+	unsigned i;
+
+	(void)state;
+	assert_non_null(p);
+	clock_pairs_init(p, FPROF_CLOCK_TSC, HZ);
+	for (i = 1, mono = POLL; i <= 2 * 3600 * 100; i++, mono += POLL) {
+		double before = at;
+		struct clock_pair pair;
+
+		rate = 1 + (i / 4096 % 4 == 0 ? SLEW : i / 4096 % 4 == 2 ? -SLEW : 0);
+		at += POLL * rate * HZ / 1e9;
+		pair = (struct clock_pair){mono, (uint64_t)llround(at), 100};
+		clock_pairs_put(p, &pair);
+		if (i < 3)
+			continue;
+		assert_int_equal(clock_pairs_ticks(p, mono - POLL / 2, &ticks), 0);
+		worst = MAX(worst, (uint64_t)llabs((
+					   int64_t)(ticks - (uint64_t)llround((before + at) / 2))));
+	}
+	assert_in_range((uint64_t)((double)worst * 1e9 / HZ), 0, ERROR_NS - 1);
+	assert_in_range(p->error_ns, 1, ERROR_NS - 1);
+	assert_int_equal(p->steps, 0);
+	free(p);
+}
+
 static void a_reading_that_took_long_is_said_to_be_worth_less(void **state)
 {
 	struct clocks c = {.slewed_from = UINT64_MAX};
@@ -173,6 +243,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slew_between_two_pairs_costs_less_than_five_microseconds),
 		cmocka_unit_test(pairs_in_a_burst_are_no_measure_of_the_rate),
+		cmocka_unit_test(after_a_step_all_begins_anew),
+		cmocka_unit_test(hours_of_slewing_cost_no_more),
 		cmocka_unit_test(a_reading_that_took_long_is_said_to_be_worth_less),
 		cmocka_unit_test(a_time_after_the_newest_pair_is_not_guessed),
 		cmocka_unit_test(pairs_read_here_convert_the_time_between_them),
