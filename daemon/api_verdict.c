@@ -52,6 +52,7 @@ static void json_verdict_members(struct json *j, const struct verdict *v)
 	json_member_double(j, "confidence", v->confidence);
 	json_member_string(j, "sentence", v->sentence);
 	json_member_bool(j, "kernel", v->kernel);
+	json_member_int(j, "unheard_ns", v->unheard_ns);
 	json_member_string(j, "events", verdict_events_names[v->events]);
 	json_key(j, "zone");
 	if (v->zone) {

@@ -113,6 +113,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 		add(v, part, evidence, to_ns - from_ns);
 		if (part == PART_PRESENT && evidence == BY_BOTH && s->reason == WAIT_SLEEP)
 			v->slept_ns += to_ns - from_ns;
+		if (part == PART_UNKNOWN && s)
+			v->unheard_ns += to_ns - from_ns;
 		if (part == PART_SPIN)
 			v->spun_ns[of_zone(w->kind)] += to_ns - from_ns;
 		from_ns = to_ns;
@@ -274,7 +276,7 @@ static void say_pace(struct verdict *v, bool present)
 /* What was told by elimination, and whether that could be checked. */
 static void say_elimination(struct verdict *v)
 {
-	if (v->bound == BOUND_CPU && !v->kernel)
+	if (v->bound == BOUND_CPU && 2 * v->evidence[PART_CPU].zone_ns > v->ns[PART_CPU])
 		say_more(v, ", by elimination%s", v->ran.window_ns > 0 ? "" : ", unchecked");
 	else if (v->bound == BOUND_UNKNOWN && v->ns[PART_UNATTRIBUTED] > 0)
 		say_more(v, "; of %.0f ms that it may have run it ran %.0f ms (schedstat)",
@@ -316,6 +318,11 @@ static void doubt(struct verdict *v)
 						       " Not all of its thread was recorded.",
 						       " Its events are gone."};
 
+	if (share(v, v->unheard_ns) > VERDICT_UNHEARD) {
+		v->confidence *= 1 - share(v, v->unheard_ns);
+		say_more(v, " The evidence is incomplete: %.2f ms of the kernel's were not heard.",
+			 ms(v->unheard_ns));
+	}
 	if (v->events == EVENTS_COMPLETE)
 		return;
 	v->confidence *= VERDICT_DOUBT;

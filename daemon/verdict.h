@@ -90,7 +90,8 @@ struct verdict {
 	int64_t gpu_busy_ns;	/* NS_UNKNOWN: not known */
 	int64_t usual_ns;	/* the median wall time of the frames around */
 	int64_t spun_ns[PARTS]; /* of PART_SPIN, by what the zone waits for */
-	int64_t slept_ns; /* of what it waited in the present, by the kernel: a limiter's way */
+	int64_t unheard_ns; /* of PART_UNKNOWN, where the kernel was asked and its word is lost */
+	int64_t slept_ns;   /* of what it waited in the present, by the kernel: a limiter's way */
 	struct verdict_ran ran;
 	struct display_fit fit; /* of the usual frames' pace to the displays */
 	const char *zone; /* with the most self time outside of waits, the range's; NULL: none */
@@ -111,6 +112,8 @@ struct verdict {
 #define VERDICT_USUAL 0.10
 /* What is left of the confidence where something else is likely, not sure. */
 #define VERDICT_LIKELY 0.8
+/* More of the frame than this that the kernel was not heard of is told. */
+#define VERDICT_UNHEARD 0.05
 /* What is left of the confidence where events are missing. */
 #define VERDICT_DOUBT 0.5
 

@@ -7,7 +7,8 @@
  * out late; read waits for a pipe; starve computes beside a busy loop of the same CPU, crowd beside
  * such threads of its own; gpu has a GPU span of the whole frame while it computes, idle one while
  * it sleeps in the limiter. cap and present wait in such a zone until MS after the frame before,
- * worked and shown compute for a quarter of it first, spun waits without sleeping. chain
+ * worked and shown compute for a quarter of it first, spun waits without sleeping. swap hands
+ * a byte to and fro between two threads, MS thousand times, once a line on stdin says so. chain
  * waits for the thread "A", which waits for "B", which computes; beside has "B" compute while it
  * computes itself, half as long, and then waits for it; spawn makes a thread that
  * computes, after so many others that no table of threads holds them all.
@@ -309,6 +310,46 @@ static void read_cold(void)
 	} while (seconds(CLOCK_MONOTONIC) < end);
 }
 
+/* Each byte is answered. */
+static void *answer(void *ends)
+{
+	const int *fds = ends;
+	char byte;
+
+	while (read(fds[0], &byte, 1) == 1 && write(fds[1], &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+static void swap_bytes(void)
+{
+	static int to[2], fro[2], ends[2];
+	pthread_t thread;
+	char byte = 0;
+	int i;
+
+	if (!ends[0]) {
+		if (pipe(to) < 0 || pipe(fro) < 0)
+			exit(3);
+		ends[0] = to[0];
+		ends[1] = fro[1];
+		pthread_create(&thread, NULL, answer, ends);
+		pthread_detach(thread);
+	}
+	for (i = 0; i < (int)(ms * 1000); i++)
+		if (write(to[1], &byte, 1) != 1 || read(fro[0], &byte, 1) != 1)
+			exit(3);
+}
+
+/* Wakes now and then meanwhile: whoever listens to the scheduler can tell. */
+static void wait_for_line(void)
+{
+	struct pollfd p = {0, POLLIN, 0};
+
+	while (poll(&p, 1, 10) == 0)
+		;
+}
+
 static void *spin_on(void *unused)
 {
 	for (;;)
@@ -384,6 +425,8 @@ static void hold_frame(const char *mode)
 		compute(ms);
 	} else if (!strcmp(mode, "copy")) {
 		copy_memory();
+	} else if (!strcmp(mode, "swap")) {
+		swap_bytes();
 	} else if (!strcmp(mode, "poll")) {
 		poll(NULL, 0, (int)ms);
 	} else if (!strcmp(mode, "read")) {
@@ -470,6 +513,8 @@ int main(int argc, char **argv)
 		pin();
 		crowd();
 	}
+	if (!strcmp(argv[1], "swap"))
+		wait_for_line();
 	next_end = seconds(CLOCK_MONOTONIC);
 	for (i = 0; i < frames; i++) {
 		FPROF_ZONE("frame");

@@ -130,6 +130,30 @@ test('a helper that is killed is noticed, counted and followed by another', asyn
 	return undefined;
 });
 
+test('what the kernel had no room for is counted, and the verdict says that its evidence is incomplete', async (t) => {
+	if (off)
+		return t.skip(off);
+	const scheduler = async () => (await world.api('/status')).scheduler;
+	const { events, lost } = await scheduler();
+	const game = world.spawn(program, ['swap', '8', '5'], { cwd: world.dir, env: { HELD_MS: '0' }, stdio: ['pipe', 'pipe', 'pipe'] });
+	await until('it is traced', async () => (await scheduler()).events > events + 10);
+	world.daemon.kill('SIGSTOP'); // nobody reads now: 80,000 switches are more than there is room for
+	game.stdin.end('go\n');
+	assert.equal((await game.done).code, 0, game.text);
+	world.daemon.kill('SIGCONT');
+	const session = await world.ended(game.pid);
+	await until('it is counted', async () => (await scheduler()).lost > lost + 1000);
+	const verdict = await judged(world, session, 8);
+	const unheard = verdict.frames.filter((one) => one.unheard_ns > 0.05 * one.wall_ns);
+	assert.ok(unheard.length > 0, JSON.stringify(verdict.parts));
+	for (const one of unheard) {
+		assert.equal(one.kernel, false);
+		assert.match(one.sentence, /The evidence is incomplete: \d+\.\d\d ms of the kernel's were not heard\.$/);
+		assert.ok(one.confidence <= 1 - one.unheard_ns / one.wall_ns + 1e-9, `${one.confidence}`);
+	}
+	return undefined;
+});
+
 test('the schedule covers every frame, and a lock says who let it go', async (t) => {
 	if (off)
 		return t.skip(off);

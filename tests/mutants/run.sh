@@ -42,6 +42,7 @@ mutants=(
 	'a socket is nothing|verdict|\[WAIT_SOCKET\] = PART_IO|[WAIT_SOCKET] = PART_OTHER|io: a socket, in a hitch, with slack'
 	'a fault is nothing|verdict|\[WAIT_MEMORY\] = PART_MEMORY|[WAIT_MEMORY] = PART_OTHER|memory: it faults'
 	'a poll is a limiter.s|verdict|\[WAIT_POLL\] = PART_OTHER|[WAIT_POLL] = PART_CAP|unknown: it polls for what nobody knows'
+	'that the kernel was not heard is not said|verdict|v->unheard_ns) > VERDICT_UNHEARD|v->unheard_ns) > 1|cpu: though a tenth of it nobody heard of, which is said'
 	'what nobody heard of does not count|verdict|share(v, v->ns\[PART_UNKNOWN\]) > 0.5 ..|false \|\||unknown: most of it nobody heard of, slack or not'
 )
 

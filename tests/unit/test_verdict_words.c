@@ -206,7 +206,12 @@ static const struct made made[] = {
 	 .word = BOUND_UNKNOWN},
 	{.name = "unknown: most of it nobody heard of, slack or not",
 	 .stretches = {{1, RUN, NO}, {12, NOBODY, NO}, {3, BLOCK(WAIT_SLEEP), CAP}},
-	 .word = BOUND_UNKNOWN},
+	 .word = BOUND_UNKNOWN,
+	 .says = "The evidence is incomplete: 12.00 ms of the kernel's were not heard."},
+	{.name = "cpu: though a tenth of it nobody heard of, which is said",
+	 .stretches = {{14, RUN, NO}, {1.6, NOBODY, NO}, {0.4, QUEUED, NO}},
+	 .word = BOUND_CPU,
+	 .says = "computing. The evidence is incomplete: 1.60 ms"},
 };
 
 static enum sched_state state_of(int kernel)
