@@ -6,8 +6,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { MS, ns, play, share, untraceable } from './held.mjs';
-import { ROOT, World } from './world.mjs';
+import { MS, judged, ns, play, share, untraceable } from './held.mjs';
+import { ROOT, World, until } from './world.mjs';
 
 const world = new World();
 let program;
@@ -79,6 +79,28 @@ for (const [mode, word, part] of [...idle, ...busy]) {
 		return undefined;
 	});
 }
+
+test('a wait in a GPU\'s driver is the GPU\'s', async (t) => {
+	if (off)
+		return t.skip(off);
+	const earlier = (await world.api('/sessions')).sessions.map((one) => one.id);
+	// a /dev of the game's own, in which a file system of ours is the device
+	const device = await world.compile(path.join(ROOT, 'tests/api/gpu_device.c'));
+	const script = 'mount -t tmpfs tmpfs /mnt && mkdir /mnt/dri /mnt/shm && touch /mnt/fuse /mnt/null /mnt/zero /mnt/urandom'
+		+ ' && for one in shm fuse null zero urandom; do mount --bind /dev/$one /mnt/$one || exit 77; done && mount --move /mnt /dev || exit 77'
+		+ '; "$1" /dev/dri 5 & device=$!; until [ -e /dev/dri/card0 ]; do kill -0 $device || exit 77; sleep 0.02; done'
+		+ '; "$2" ioctl 40 5; status=$?; kill $device; exit $status';
+	const { code, text } = await world.spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', device, program],
+		{ cwd: world.dir, env: { HELD_MS: '600' } }).done;
+	if (code === 77 || /unshare/.test(text))
+		return t.skip(`no device can be made here: ${text}`);
+	assert.equal(code, 0, text);
+	const session = await until('its session has ended', async () => (await world.api('/sessions')).sessions
+		.find((one) => !earlier.includes(one.id) && one.state !== 'live'));
+	const verdict = await judged(world, session, 40);
+	assert.ok(share(verdict, 'gpu') / (1 - share(verdict, 'runnable')) > 0.6, JSON.stringify(verdict.parts));
+	return share(verdict, 'runnable') < 0.3 ? assert.equal(verdict.bound_by, 'gpu', JSON.stringify(verdict.bounds)) : t.skip('the machine is busy');
+});
 
 test('a limiter that sleeps has its share at 30, 60 and 144 Hz', async (t) => {
 	if (off)
