@@ -71,9 +71,12 @@ export class PathPlots {
 		this.canvases.forEach((canvas, key) => this.paint(canvas, key));
 	}
 
-	/** The rows are built anew. */
+	/** Lets go of those whose rows are gone. */
 	forget() {
-		this.canvases.clear();
+		for (const [key, canvas] of this.canvases) {
+			if (!canvas.isConnected)
+				this.canvases.delete(key);
+		}
 	}
 
 	/** @param {any} row @returns {Node} */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tables: sortable by their headers, filtered by text, cut with "n of m" and never silently. Every canvas has one
-// with the same data. All cells are text.
+// with the same data. All cells are text. Rows are kept when others come in their place: making elements is what costs.
 
 import { element, setText } from './dom.js';
 import { count } from './format.js';
@@ -17,6 +17,7 @@ import { count } from './format.js';
  * @property {(row: R) => void} [open] the cell is a button that does this
  * @property {(row: R) => number} [bar] the share of the table's one scale, 0 to 1, drawn behind the text
  * @property {(row: R) => Node} [node] what the cell holds instead of the text
+ * @property {(row: R) => string} [stamp] a cell keeps its node while this stays; without it the node is made anew
  * @property {string} [key] how the order by this column is asked for, in a table whose rows come ordered
  * @property {string} [hint] what the column means
  */
@@ -37,6 +38,8 @@ export class Table {
 		this.limit = options.limit ?? MORE;
 		/** @type {R[]} */
 		this.rows = [];
+		/** What each row on the page is of. @type {WeakMap<Element, R>} */
+		this.shown = new WeakMap();
 		/** @type {{column: number, down: boolean}|null} */
 		this.sort = null;
 		/** @type {Order|null} how the rows that came are ordered */
@@ -107,6 +110,7 @@ export class Table {
 		this.options.columns = columns;
 		this.sort = null;
 		this.head.replaceChildren();
+		this.body.replaceChildren();
 		this.buildHead();
 		this.draw();
 	}
@@ -119,9 +123,12 @@ export class Table {
 	draw() {
 		const rows = this.ordered();
 		const shown = rows.slice(0, this.limit);
-		this.body.replaceChildren(...shown.map((row) => this.buildRow(row)));
-		if (!rows.length)
-			this.body.append(this.buildEmpty());
+		const kept = [...this.body.children].filter((row) => this.shown.has(row)).slice(0, shown.length);
+		kept.forEach((row, at) => this.fillRow(row, shown[at]));
+		const made = shown.slice(kept.length).map((row) => this.buildRow(row));
+		for (const row of [...this.body.children].filter((one) => !kept.includes(one)))
+			row.remove();
+		this.body.append(...made, ...(rows.length ? [] : [this.buildEmpty()]));
 		[...this.head.children].forEach((head, index) => {
 			const down = this.order ? this.order.key === this.options.columns[index].key && this.order.down
 				: this.sort?.column === index && this.sort.down;
@@ -159,35 +166,39 @@ export class Table {
 	/** @param {R} row */
 	buildRow(row) {
 		const made = element('tr');
+		const rowOf = () => /** @type {R} */ (this.shown.get(made));
 		const { double } = this.options;
 		if (double)
-			made.addEventListener('dblclick', () => double(row));
-		for (const column of this.options.columns) {
+			made.addEventListener('dblclick', () => double(rowOf()));
+		for (const { open } of this.options.columns) {
 			const cell = element('td');
-			if (column.number)
-				cell.className = 'number';
-			if (column.whole)
-				cell.classList.add('whole');
-			const steps = Math.min(12, column.indent?.(row) ?? 0);
-			if (steps)
-				cell.classList.add(`in-${steps}`);
-			if (column.bar) {
-				cell.classList.add('bar-cell');
-				cell.style.setProperty('--share', String(Math.min(1, Math.max(0, column.bar(row)))));
+			if (open) {
+				const button = element('button', { type: 'button', class: 'link' });
+				button.addEventListener('click', () => open(rowOf()));
+				cell.append(button);
 			}
-			cell.append(column.node ? column.node(row) : this.cellContent(column, row));
 			made.append(cell);
 		}
+		this.fillRow(made, row);
 		return made;
 	}
 
-	/** @param {Column<R>} column @param {R} row */
-	cellContent(column, row) {
-		const open = column.open;
-		if (!open)
-			return column.text(row);
-		const button = element('button', { type: 'button', class: 'link' }, column.text(row));
-		button.addEventListener('click', () => open(row));
-		return button;
+	/** Puts a row where there was none yet, or another. @param {Element} at @param {R} row */
+	fillRow(at, row) {
+		const before = this.shown.get(at);
+		this.shown.set(at, row);
+		this.options.columns.forEach((column, index) => {
+			const cell = /** @type {HTMLElement} */ (at.children[index]);
+			const steps = Math.min(12, column.indent?.(row) ?? 0);
+			const classes = [column.number ? 'number' : '', column.whole ? 'whole' : '', steps ? `in-${steps}` : '', column.bar ? 'bar-cell' : ''].filter(Boolean).join(' ');
+			if (cell.className !== classes)
+				cell.className = classes;
+			if (column.bar)
+				cell.style.setProperty('--share', String(Math.min(1, Math.max(0, column.bar(row)))));
+			if (!column.node)
+				setText(column.open ? /** @type {Element} */ (cell.firstElementChild) : cell, column.text(row));
+			else if (before === undefined || !column.stamp || column.stamp(before) !== column.stamp(row))
+				cell.replaceChildren(column.node(row));
+		});
 	}
 }

@@ -206,8 +206,8 @@ export class TablesPanel {
 		}
 		this.shown = answer;
 		this.shownKey = key;
-		this.plots.forget();
 		this.table.show([...this.rows(answer), ...(answer?.callees ?? []).map((/** @type {any} */ row) => ({ ...row, inside: true }))], wanted.order);
+		this.plots.forget();
 	}
 
 	/** @param {string} view @param {string} chosen @returns {import('./table.js').Column<any>[]} */
@@ -218,6 +218,7 @@ export class TablesPanel {
 			text: (/** @type {any} */ row) => nameOf(row, view),
 			indent: (/** @type {any} */ row) => (view === 'tree' ? row.depth : 0),
 			node: (/** @type {any} */ row) => this.nameCell(row, view),
+			stamp: (/** @type {any} */ row) => JSON.stringify([nameOf(row, view), row.name, row.gpu, row.file, row.line]),
 		};
 		const share = (/** @type {any} */ row) => (this.shown ? shareOf(row, this.shown) : 0);
 		const bar = {
@@ -226,8 +227,8 @@ export class TablesPanel {
 			text: (/** @type {any} */ row) => percent(share(row) * 100),
 		};
 		const thread = { label: 'Thread', text: (/** @type {any} */ row) => row.thread_name ?? (row.threads > 1 ? `${row.threads} threads` : row.gpu ? 'gpu' : '') };
-		const level = { label: 'Detail', hint: 'What is recorded below this zone', text: () => '', node: (/** @type {any} */ row) => this.levelCell(row) };
-		const plot = { label: 'Last 12 s', hint: 'The longest frame of each half second, on a scale of the row\'s own', text: () => '', node: (/** @type {any} */ row) => this.plots.cell(row) };
+		const level = { label: 'Detail', hint: 'What is recorded below this zone', text: () => '', node: (/** @type {any} */ row) => this.levelCell(row), stamp: stampOf };
+		const plot = { label: 'Last 12 s', hint: 'The longest frame of each half second, on a scale of the row\'s own', text: () => '', node: (/** @type {any} */ row) => this.plots.cell(row), stamp: stampOf };
 		return [name, bar, ...(this.plots.serves(view) ? [plot] : []), thread, ...(view === 'tree' && this.levels.answer ? [level] : []), ...columnsOfView(view, chosen)];
 	}
 
@@ -289,6 +290,9 @@ export class TablesPanel {
 		this.columnBox.lastElementChild?.replaceChildren(...boxes);
 	}
 }
+
+/** What a row of the tree is of. @param {any} row */
+const stampOf = (row) => JSON.stringify([row.gpu, row.thread, row.thread_name, row.path]);
 
 /** @param {any} row @param {string} view */
 function nameOf(row, view) {

@@ -13,6 +13,7 @@ import { until } from '../api/world.mjs';
 const SECONDS = Number(process.env.PAGE_SECONDS ?? 300);
 const EACH_S = 12; // of a panel
 const WARM_S = 15;
+const PARTS = 5; // of the time in which the heap is looked at
 const MOVES = 'ddaawwssddaa';
 
 /** In the page: each frame's cost, and how long after the one before it began. */
@@ -136,14 +137,17 @@ class Bench {
 		const live = await until('the game is live', async () => (await world.api('/sessions')).sessions.find((one) => one.pid === game.pid && one.frames_total > 700));
 		await this.open(`session=${live.id}`);
 		await world.page.waitForTimeout(WARM_S * 1000);
-		const before = await this.heap();
-		await this.reset();
-		await world.page.waitForTimeout(SECONDS * 1000);
-		const costs = await this.costs();
-		await this.reset();
-		const after = await this.heap();
+		const heaps = [await this.heap()];
+		const costs = [];
+		for (let part = 0; part < PARTS; part++) {
+			await this.reset();
+			await world.page.waitForTimeout((SECONDS * 1000) / PARTS);
+			costs.push(...await this.costs());
+			await this.reset();
+			heaps.push(await this.heap());
+		}
 		print(`followed for ${SECONDS} s`, costs);
-		console.log(`heap: ${(before / 2 ** 20).toFixed(2)} MiB, after ${SECONDS} s ${(after / 2 ** 20).toFixed(2)} MiB`);
+		console.log(`heap, every ${SECONDS / PARTS} s: ${heaps.map((bytes) => (bytes / 2 ** 20).toFixed(2)).join(', ')} MiB`);
 		for (const tab of ['timeline', 'flame', 'tables', 'counters', 'diagnostics']) {
 			await world.page.click(`#tab-${tab}`);
 			await world.page.waitForTimeout(2000);
