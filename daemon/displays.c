@@ -87,7 +87,7 @@ static double hz_of(const struct drm_mode_modeinfo *mode)
 
 static void read_card(int fd, struct displays *d)
 {
-	uint32_t ids[CRTCS_MAX], i;
+	uint32_t ids[CRTCS_MAX] = {0}, i;
 	struct drm_mode_card_res card = {.crtc_id_ptr = (uintptr_t)ids, .count_crtcs = CRTCS_MAX};
 
 	if (ioctl(fd, DRM_IOCTL_MODE_GETRESOURCES, &card) < 0)

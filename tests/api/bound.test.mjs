@@ -62,7 +62,7 @@ for (const [mode, word, part] of [...idle, ...busy]) {
 		side ??= new Map(idle.map(([one]) => [one, play(world, program, one)]));
 		if (!side.has(mode))
 			await Promise.allSettled(side.values());
-		const verdict = await (side.get(mode) ?? play(world, program, mode, { frames: 30, wait: 500 }));
+		const verdict = await (side.get(mode) ?? play(world, program, mode, { frames: part === 'runnable' ? 12 : 30, wait: 500 }));
 		if (!verdict)
 			return t.skip('userfaultfd is not permitted here');
 		if (mode in byDisk && share(verdict, byDisk[mode]) < 0.1)
@@ -86,8 +86,8 @@ test('a wait in a GPU\'s driver is the GPU\'s', async (t) => {
 	const earlier = (await world.api('/sessions')).sessions.map((one) => one.id);
 	// a /dev of the game's own, in which a file system of ours is the device
 	const device = await world.compile(path.join(ROOT, 'tests/api/gpu_device.c'));
-	const script = 'mount -t tmpfs tmpfs /mnt && mkdir /mnt/dri /mnt/shm && touch /mnt/fuse /mnt/null /mnt/zero /mnt/urandom'
-		+ ' && for one in shm fuse null zero urandom; do mount --bind /dev/$one /mnt/$one || exit 77; done && mount --move /mnt /dev || exit 77'
+	const script = 'mkdir dev && mount -t tmpfs tmpfs dev && mkdir dev/dri dev/shm && touch dev/fuse dev/null dev/zero dev/urandom'
+		+ ' && for one in shm fuse null zero urandom; do mount --bind /dev/$one dev/$one || exit 77; done && mount --move dev /dev || exit 77'
 		+ '; "$1" /dev/dri 5 & device=$!; until [ -e /dev/dri/card0 ]; do kill -0 $device || exit 77; sleep 0.02; done'
 		+ '; "$2" ioctl 40 5; status=$?; kill $device; exit $status';
 	const { code, text } = await world.spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', device, program],

@@ -21,7 +21,7 @@ $(B)/tests/bench/bench_switch: tests/bench/bench_switch.c $(B)/libfprofd.a $(B)/
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
 	$(Q)$(COMPILE) -o $@ $< $(B)/libfprofd.a $(B)/libfprof.a $(LDFLAGS) $(DAEMON_LIBS) -ldl
-	@ln -sf ../../fprof-probe $(@D)/fprof-probe
+	@ln -sf $(abspath $(B))/fprof-probe $(@D)/fprof-probe
 
 $(B)/tests/bench/game_zones: examples/game.c tests/bench/zones_only.h $(B)/libfprof.so
 	@mkdir -p $(@D)
