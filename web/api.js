@@ -2,7 +2,11 @@
 // The daemon's HTTP API as the page uses it: JSON answers, problems as errors, and the event stream, which is opened
 // again for as long as the page lives. Nothing here knows of the page.
 
+import { Turns } from './turns.js';
+
 const BASE = '/api/v1';
+/** As many slow requests of one user as the daemon answers at once. */
+const turns = new Turns(3);
 
 /** An answer that is not what was asked for; `status` 0: the daemon could not be reached. */
 export class ApiError extends Error {
@@ -28,14 +32,19 @@ export const getBytes = (path) => ask(path, {}, (answer) => answer.arrayBuffer()
  * @param {'PUT'|'POST'|'PATCH'|'DELETE'} method @param {string} path below /api/v1 @param {any} [body]
  * @returns {Promise<any>} null: nothing was answered
  */
-export const sendJson = (method, path, body) => ask(path, body === undefined ? { method }
+export const sendJson = (method, path, body) => ask(path, body === undefined ? { method, keepalive: true }
 	: { method, body: JSON.stringify(body), headers: { accept: 'application/json', 'content-type': 'application/json' } });
 
 /** Sends a file as it is. @param {string} path below /api/v1 @param {Blob} file @returns {Promise<any>} */
 export const sendFile = (path, file) => ask(path, { method: 'POST', body: file, headers: { accept: 'application/json', 'content-type': 'application/octet-stream' } });
 
 /** @param {string} path @param {RequestInit} request @param {(answer: Response) => Promise<any>} [read] @returns {Promise<any>} */
-async function ask(path, request, read = (answer) => answer.json()) {
+const ask = (path, request, read = (answer) => answer.json()) =>
+	// What is sent as the page goes cannot wait.
+	(request.keepalive ? send(path, request, read) : turns.take(() => send(path, request, read)));
+
+/** @param {string} path @param {RequestInit} request @param {(answer: Response) => Promise<any>} read */
+async function send(path, request, read) {
 	let answer;
 	try {
 		answer = await fetch(BASE + path, { headers: { accept: 'application/json' }, ...request });

@@ -3,9 +3,14 @@
 // question wins, and while the answer is awaited the last one stays, marked as old.
 
 import { ApiError, getJson } from './api.js';
+import { Turns } from './turns.js';
 
 /** How often a question may change while a live game is followed. */
 const SPACING_MS = 500;
+/** After how long a daemon that was busy is asked again. */
+const BUSY_MS = 2000;
+/** How many are on their way at once: what the user waits for has a place beside them. */
+const turns = new Turns(2);
 
 export class Asked {
 	/** @param {() => void} changed called when there is an answer, or a problem @param {(path: string) => Promise<any>} [get] */
@@ -54,13 +59,30 @@ export class Asked {
 		const { path } = this;
 		if (path === null || this.asking || (!again && path === this.answered))
 			return;
-		this.timer = setTimeout(() => this.ask(path), Math.max(0, this.lastAsked + SPACING_MS - performance.now()));
+		this.timer = setTimeout(() => this.ask(), Math.max(0, this.lastAsked + SPACING_MS - performance.now()));
 	}
 
-	/** @param {string} path */
-	async ask(path) {
-		this.lastAsked = performance.now();
+	/** Asks when it is its turn, what is wanted by then. */
+	async ask() {
 		this.asking = true;
+		/** @type {string|null} */
+		let path = null;
+		try {
+			path = await turns.take(() => this.read());
+		} finally {
+			this.asking = false;
+		}
+		if (this.path !== path)
+			this.plan();
+		this.changed();
+	}
+
+	/** @returns {Promise<string|null>} what was asked */
+	async read() {
+		this.lastAsked = performance.now();
+		const { path } = this;
+		if (path === null)
+			return path;
 		try {
 			const answer = await this.get(path);
 			if (this.path !== null) {
@@ -73,11 +95,9 @@ export class Asked {
 				throw error;
 			if (this.path === path)
 				this.problem = error.message;
-		} finally {
-			this.asking = false;
+			if (error.status === 503)
+				setTimeout(() => this.plan(true), BUSY_MS);
 		}
-		if (this.path !== path)
-			this.plan();
-		this.changed();
+		return path;
 	}
 }

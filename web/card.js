@@ -9,7 +9,7 @@ import { BUDGET_MS, budgetOf } from './marks.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-const FRAME_ROWS = ['Frame', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Flags'];
+const FRAME_ROWS = ['Frame', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Late events', 'Flags'];
 const HELD_ROWS = ['Frames', 'Worst', 'Wall', 'Cpu', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap'];
 const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', 'p95', 'p99', 'Worst', 'Time in slow frames', 'Lost events'];
 const OPEN_THREADS = 8;
@@ -75,7 +75,7 @@ export class Card {
 		const texts = row ? [
 			count(row.frame), milliseconds(row.wall_ns), milliseconds(row.cpu_ns), milliseconds(row.gpu_ns),
 			milliseconds(row.wait_ns?.gpu), milliseconds(row.wait_ns?.present), milliseconds(row.wait_ns?.cap),
-			count(row.events), count(row.lost_events), row.flags.map(words).join(', ') || 'none',
+			count(row.events), count(row.lost_events), count(row.late_events ?? 0), row.flags.map(words).join(', ') || 'none',
 		] : FRAME_ROWS.map((_, at) => (at ? '–' : view.frame === null ? 'none selected' : count(view.frame)));
 		texts.forEach((text, at) => setText(this.frame[at], text));
 		this.frame[8].classList.toggle('warn', Boolean(row?.lost_events));

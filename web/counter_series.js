@@ -24,6 +24,12 @@ export function frameSeries(ring, first, last) {
 	return made;
 }
 
+/** The larger of two shares at each place, at most 100; null where neither is known. @param {(number|null)[]} a @param {(number|null)[]} b in percent */
+export const busier = (a, b) => a.map((left, at) => {
+	const right = b[at];
+	return left === null && right === null ? null : Math.min(100, Math.max(left ?? 0, right ?? 0));
+});
+
 /** What a growing counter grew by, a second, at the later of each two samples. @param {[number, number][]} values ns and value @returns {[number, number][]} */
 export function rateOf(values) {
 	/** @type {[number, number][]} */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What was counted, over the frames shown. First what every game has: frame, cpu and gpu time on one scale, and how
-// much of each was used, with the headroom above. Then a line for each counter, by module; one of them may lie over the
-// strip. Values of the game belong to frames; sampled ones have their own times, about one a second, and are never shared
-// out among frames.
+// much of each was used, with the headroom above, filled. Then a line for each counter, by module; one of them may lie over
+// the strip. Values of the game belong to frames; sampled ones have their own times, about one a second, and are never
+// shared out among frames.
 
 import { sessionPath } from './api.js';
 import { Asked } from './asked.js';
-import { counterText, frameSeries, rateOf, scaleOf } from './counter_series.js';
+import { busier, counterText, frameSeries, rateOf, scaleOf } from './counter_series.js';
 import { element, setText } from './dom.js';
 import { count, milliseconds, plural } from './format.js';
 import { Plot } from './plot.js';
@@ -30,9 +30,10 @@ export class CountersPanel {
 		at.append(element('h2', {}, 'Frame, cpu and gpu time'));
 		this.times = new Plot(at, { label: 'Frame, cpu and gpu time of each frame; the frames table has the values', height: 150, value: milliseconds, open, lines: [
 			{ label: 'frame', colour: 'text' }, { label: 'cpu', colour: 'hold-cpu' }, { label: 'gpu', colour: 'hold-gpu' }] });
-		at.append(element('h2', {}, 'Used of the frame, and headroom'));
-		this.used = new Plot(at, { label: 'Share of each frame in which the cpu and the gpu were busy; the frames table has the values', height: 130, value: (n) => `${n.toFixed(0)} %`, open, scale: { min: 0, max: 100 }, lines: [
-			{ label: 'cpu', colour: 'hold-cpu', fill: true }, { label: 'gpu', colour: 'hold-gpu', fill: true }] });
+		at.append(element('h2', {}, 'Used of the frame; the filled area is headroom'));
+		this.used = new Plot(at, { label: 'Share of each frame in which the cpu and the gpu were busy, and what is left of the busier one; the frames table has the values', height: 130, value: (n) => `${n.toFixed(0)} %`, open, scale: { min: 0, max: 100 }, lines: [
+			{ label: 'cpu', colour: 'hold-cpu' }, { label: 'gpu', colour: 'hold-gpu' },
+			{ label: 'headroom', colour: 'good', above: true, value: (n) => `${(100 - n).toFixed(0)} %` }] });
 		this.note = element('p', { class: 'note', role: 'status' });
 		this.overlay = element('button', { type: 'button' }, 'Take it off the strip');
 		this.overlay.addEventListener('click', () => model.set('strip.counter', null));
@@ -57,7 +58,8 @@ export class CountersPanel {
 		const { first, last } = model.window();
 		const { x, wall, cpu, gpu } = frameSeries(model.shown, first, last);
 		this.times.show([x, wall, cpu, gpu]);
-		this.used.show([x, shareOf(cpu, wall), shareOf(gpu, wall)]);
+		const [cpuShare, gpuShare] = [shareOf(cpu, wall), shareOf(gpu, wall)];
+		this.used.show([x, cpuShare, gpuShare, busier(cpuShare, gpuShare)]);
 		const due = performance.now() - this.askedAt > REFRESH_MS && model.session?.state === 'live' && !model.held;
 		if (due)
 			this.askedAt = performance.now();
@@ -86,8 +88,7 @@ export class CountersPanel {
 		let known = this.lines.get(key);
 		if (!known) {
 			const button = element('button', { type: 'button', class: 'link' }, counter.name);
-			button.title = counter.origin === 'game' ? 'Lay it over the strip, or take it off' : 'Sampled: it belongs to no frame, so it cannot lie over the strip';
-			button.disabled = counter.origin !== 'game';
+			button.title = counter.origin === 'game' ? 'Lay it over the strip, or take it off' : 'Lay its samples over the strip at their times, or take them off';
 			button.addEventListener('click', () => this.model.set('strip.counter', this.model.setting('strip.counter', '') === counter.name ? null : counter.name));
 			const text = element('span', { class: 'value' });
 			const box = element('div', { class: 'counter' }, button, text);

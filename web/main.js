@@ -5,12 +5,14 @@ import { Actions } from './actions.js';
 import { Card } from './card.js';
 import { ComparePanel } from './compare.js';
 import { CountersPanel } from './counters.js';
+import { CriticalList } from './critical_list.js';
 import { Diagnostics, fillWelcome } from './diagnostics.js';
 import { byId, element, setText } from './dom.js';
 import { count, duration, milliseconds, plural } from './format.js';
 import { FlamePanel } from './flame.js';
 import { fillHelp } from './help.js';
 import { actionOf, isPressing, isTyping } from './keys.js';
+import { Lease } from './lease.js';
 import { FrameLists, FramesTable, ZonesTable } from './lists.js';
 import { budgetOf } from './marks.js';
 import { Measured } from './measure.js';
@@ -63,6 +65,8 @@ const topBar = new TopBar(model);
 const actions = new Actions(model, () => invalidate('actions'));
 const verdict = new VerdictCard(model, () => invalidate('verdict'));
 const card = new Card(model);
+const criticalList = new CriticalList(model, () => invalidate('critical'));
+const lease = new Lease(model);
 const topZones = new TopZones(model, () => invalidate('top'));
 const framesTable = new FramesTable(model);
 const zonesTable = new ZonesTable(timeline);
@@ -82,6 +86,7 @@ const panels = new Panels(byId('tabs', HTMLElement), {
 /** Which parts make which view draw. @type {[string[], () => void][]} */
 const VIEWS = [
 	[['sessions', 'session', 'status', 'connection'], () => topBar.draw()],
+	[['sessions', 'session', 'connection'], () => lease.follow()],
 	[['sessions', 'session', 'selection', 'actions'], () => actions.draw()],
 	[['sessions', 'connection'], drawWelcome],
 	[['frames', 'session', 'settings', 'strip'], () => overlay.follow()],
@@ -93,6 +98,7 @@ const VIEWS = [
 	[['numbers', 'selection', 'session', 'held', 'verdict'], () => verdict.draw()],
 	[['numbers', 'selection', 'detail', 'session', 'settings'], () => card.draw()],
 	[['numbers', 'selection', 'session', 'held', 'top'], () => topZones.draw()],
+	[['selection', 'session', 'held', 'critical'], () => criticalList.draw()],
 	[['numbers', 'selection', 'session', 'status', 'detail'], drawDoubt],
 	[['detail', 'selection', 'session', 'connection', 'held', 'numbers'], drawNotes],
 	[['settings', 'session', 'selection'], drawFields],
@@ -140,7 +146,7 @@ function drawWelcome() {
 function drawDoubt() {
 	const doubt = model.doubt();
 	document.body.classList.toggle('doubtful', Boolean(doubt));
-	setText(byId('doubt', HTMLElement), doubt && `⚠ Clock doubtful: ${doubt}`);
+	setText(byId('doubt', HTMLElement), [doubt && `⚠ Clock doubtful: ${doubt}`, lease.problem && `⚠ Not held: ${lease.problem}`].filter(Boolean).join(' '));
 }
 
 function drawNotes() {

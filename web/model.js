@@ -521,7 +521,7 @@ export class Model {
 		this.view = { ...emptyView(), session: id, tab: this.view.tab, settings: this.view.settings };
 		this.detail = null;
 		this.remember('selection');
-		await this.adopt(this.choose(), false).catch((error) => this.onProblem(error));
+		await this.findAsked().then(() => this.adopt(this.choose(), false)).catch((error) => this.onProblem(error));
 	}
 
 	/** @param {string} stream */

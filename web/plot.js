@@ -12,6 +12,8 @@ import { palette } from './palette.js';
  * @property {string} colour of the palette
  * @property {boolean} [points] only points
  * @property {boolean} [fill]
+ * @property {boolean} [above] the area from the line up to the end of the scale is filled, and the line itself not drawn
+ * @property {(value: number) => string} [value] how it reads, where that is not as the others do
  * @property {boolean} [steps] holds until the next value
  */
 
@@ -96,7 +98,7 @@ export class Plot {
 			},
 			axes: [
 				{ ...axis, values: (_, ticks) => ticks.map((x) => (Number.isInteger(x) ? place(x) : '')) },
-				{ ...axis, size: 66, values: (_, ticks) => ticks.map(options.value) },
+				{ ...axis, size: 78, values: (_, ticks) => ticks.map(options.value) },
 			],
 			series: [
 				{ label: 'at', value: (_, x) => (x === null ? '–' : place(x)) },
@@ -111,12 +113,13 @@ export class Plot {
 		return {
 			label: line.label,
 			stroke: colour,
-			width: line.points ? 0 : 1.25,
-			fill: line.fill ? `${colour}33` : undefined,
+			width: line.points || line.above ? 0 : 1.25,
+			fill: line.fill || line.above ? `${colour}33` : undefined,
+			fillTo: line.above ? () => this.options.scale?.max ?? 0 : undefined,
 			points: { show: Boolean(line.points), size: 4, fill: colour },
 			paths: line.steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
 			spanGaps: false,
-			value: (_, y) => (y === null || y === undefined ? '–' : this.options.value(y)),
+			value: (_, y) => (y === null || y === undefined ? '–' : (line.value ?? this.options.value)(y)),
 		};
 	}
 }

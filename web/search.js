@@ -105,10 +105,11 @@ export class Search {
 		const { view, session } = this.model;
 		const text = this.model.setting('timeline.search', '');
 		const about = JSON.stringify([session?.id, view.range, view.range ? null : view.frame, text]);
-		if (about !== this.about)
+		if (about !== this.about) {
 			this.at = 0;
-		if (about !== this.about)
 			this.timeline.found = null;
+			this.asked.want(null); // how many there were says nothing of now
+		}
 		this.about = about;
 		if (text !== this.text)
 			this.timeline.painter.wanted = text ? matcherOf(text) : null;

@@ -67,7 +67,7 @@ export class TopZones {
 }
 
 /** Makes the lines of a list once. @param {HTMLElement} list @param {number} length */
-function makeLines(list, length) {
+export function makeLines(list, length) {
 	list.replaceChildren(...Array.from({ length }, () => element('li', {}, element('span'), element('span'))));
 	return list;
 }
