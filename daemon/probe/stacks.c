@@ -123,7 +123,7 @@ static void explain_refusal(struct probe_answer *answer, int error)
 		explain(answer, "clock events with a cookie need Linux 5.15", "");
 	} else if (error == -EMFILE) {
 		explain(answer, "an event for each CPU is more files than fprof-probe may open",
-			"LimitNOFILE=65536 in fprof-probe@.service");
+			"LimitNOFILE=65536 in fprof-probe.service");
 	} else if (error == -EPERM || error == -EACCES) {
 		why = why_refused(error);
 		explain(answer, why.reason, why.fix);

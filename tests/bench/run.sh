@@ -3,7 +3,7 @@
 # What recording costs, measured now, on this machine. No pass or fail: numbers, and what they are compared with. Each
 # section has a daemon of its own with a fresh history. Games run on the first CPU and the daemon on the second, where
 # there are two. BENCH=NAME runs only that section: zone, rate, drain, cpu, idle, p99, latency, query, memory, scene,
-# exchange, live, vprof, switch, page. RUNS=11: how often where runs are compared.
+# exchange, live, vprof, switch, sampling, page. RUNS=11: how often where runs are compared.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -29,6 +29,7 @@ as_daemon() {
 start_daemon() { # options...
 	rm -rf "$tmp/run" "$tmp/state"
 	mkdir -m 755 "$tmp/run" "$tmp/state"
+	: >"$tmp/log" # or the address of the one before would still be in it
 	as_daemon "$B/fprofd" --http 127.0.0.1:0 --socket "$FPROF_SOCKET" --runtime-dir "$tmp/run" --state-dir "$tmp/state" \
 		"$@" 2>"$tmp/log" &
 	daemon=$!
@@ -238,6 +239,53 @@ bench_switch() {
 	echo "fprofd with it, bar 3, $(beside_switches)"
 }
 
+# One run beside a daemon that samples, or not: the game's p99 frame time in ms; its CPU time of a frame in us; the
+# daemon's in percent of a core; that of its helpers, which have ended, in ms; samples, lost ones, stored bytes of each.
+sampled_run() { # yes or no, options of the game...
+	local frames before begun
+	printf 'scheduler = no\nsampling = %s\n' "$1" >"$tmp/conf"
+	start_daemon --config "$tmp/conf"
+	before=$(cpu_of "$daemon")
+	begun=$EPOCHREALTIME
+	(as_game python3 -c 'import os, subprocess, sys
+game = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+text = game.stdout.read().decode()
+used = os.wait4(game.pid, 0)[2]
+print(text.split("p99_ms=")[1].split()[0], used.ru_utime + used.ru_stime, game.pid)' "$B/game" "${@:2}") >"$tmp/game"
+	frames=$(ended "$(cut -d' ' -f3 "$tmp/game")" | jq .frames_total)
+	awk -v a="$before" -v b="$(cpu_of "$daemon")" -v s="$begun" -v e="$EPOCHREALTIME" 'BEGIN { print (b - a) * 100 / (e - s) }' >"$tmp/share"
+	until api /status | jq -e '.stacks.sessions == 0' >/dev/null; do
+		sleep 0.05
+	done
+	awk -v frames="$frames" '{ printf "%s %s ", $1, $2 / frames * 1e6 }' "$tmp/game"
+	tr '\n' ' ' <"$tmp/share"
+	awk -v hz="$(getconf CLK_TCK)" '{ printf "%s ", ($16 + $17) * 1000 / hz }' "/proc/$daemon/stat"
+	api /status | jq -j '.stacks | "\(.samples) \(.lost) "'
+	sqlite3 "$tmp/run/history.db" 'SELECT ifnull(sum(length(data)) * 1.0 / sum(samples), 0) FROM stack_chunks'
+	stop_daemon
+}
+
+bench_sampling() {
+	section sampling "stacks at 4,000 a second of each CPU: the example game, 2,000 zones a frame, $RUNS runs each in turn" || return 0
+	local i on
+	for ((i = 0; i < RUNS; i++)); do
+		for on in no yes; do
+			sampled_run $on --fps 240 --frames 960 --zones 2000 >>"$tmp/sampled.$on"
+		done
+	done
+	for on in no yes; do
+		echo "sampled: $on"
+		echo "  p99 frame time, ms                  $(cut -d' ' -f1 "$tmp/sampled.$on" | spread %.3f)"
+		echo "  the game's CPU time of a frame, us  $(cut -d' ' -f2 "$tmp/sampled.$on" | spread %.1f)"
+		echo "  daemon, percent of a core           $(cut -d' ' -f3 "$tmp/sampled.$on" | spread %.2f)"
+		echo "  its helpers, once, ms               $(cut -d' ' -f4 "$tmp/sampled.$on" | spread %.0f)"
+	done
+	paste -d' ' "$tmp/sampled.yes" "$tmp/sampled.no" >"$tmp/pairs"
+	echo "p99, sampled to not, pair by pair:       $(awk '{ print $1 / $8 }' "$tmp/pairs" | spread %.3f)"
+	echo "CPU time, sampled to not, pair by pair:  $(awk '{ print $2 / $9 }' "$tmp/pairs" | spread %.3f)"
+	awk '{ n += $5; l += $6; b += $5 * $7 } END { printf "samples %d, lost %d, %.1f stored bytes a sample\n", n, l, n ? b / n : 0 }' "$tmp/sampled.yes"
+}
+
 # Median of 51 answers over one connection, after 3 to warm up.
 latency() { # path
 	local urls=() i
@@ -444,6 +492,7 @@ bench_cpu
 bench_idle
 bench_p99
 bench_switch
+bench_sampling
 bench_latency
 bench_query
 bench_memory

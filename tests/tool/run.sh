@@ -250,6 +250,12 @@ expect a_stopped_session_is_not_frozen 1 'only one that is recording can be froz
 expect record_orders 0 '^session [0-9]+: recording' record
 expect stop_as_json 0 '"state": "stopped"' stop --json
 expect record_again 0 'recording' record
+expect sampling_is_off_by_default 0 '^session [0-9]+: stacks are not sampled; 0 samples' sampling
+expect sampling_takes_on_or_off 2 'sampling takes on, off or --hz' sampling maybe
+expect a_rate_out_of_range_is_refused 1 '10 to 10000' sampling --hz 5
+expect samples_says_why_there_are_none 0 'not sampled unless that is ordered' samples
+expect samples_as_json 0 '"functions"' samples --view flat --json
+expect_json samples_have_a_view '.view == "flat" and .samples == 0'
 expect record_takes_one_session 2 'takes one session' record 1 2
 expect record_of_no_session 1 'no such session' record 99999
 for ((i = 0; i < 400; i++)); do # what is named has to be in the history

@@ -62,7 +62,7 @@ static void store(struct fixture *f)
 	struct batch *b = first_batch(1, 1);
 	struct stack_log log;
 
-	add_module(b, EXE, "/games/doom");
+	add_module(b, EXE, "/usr/games/doom");
 	add_module(b, LIBC, "/lib/libc.so.6");
 	add_symbol(b, LIBC, 0, 100, "__libc_start");
 	add_symbol(b, EXE, 100, 200, "main");
