@@ -537,5 +537,5 @@ int frames_resume(struct live *s, const struct stream_row *stream, uint32_t mark
 		return 0;
 	st->track = track;
 	track->streams++;
-	return 0;
+	return put_stream_row(s, st); /* whoever watches its thread hears of it anew */
 }

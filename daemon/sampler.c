@@ -4,13 +4,15 @@
  * other: the thread owns what it reads a session with (struct usage), so a session that is removed
  * meanwhile is only marked, and freed by the thread.
  *
- * A session's counters have numbers in the order of their first appearance. Their names go with
- * each round: a history that was begun anew has them again a second later.
+ * A session's counters have numbers that follow from their names: after a restart of the daemon
+ * each goes on under its own, whichever appears first. Names go with each round: a history that was
+ * begun anew has them again a second later.
  */
 #include "sampler.h"
 
 #include "log.h"
 #include "shm/clock_source.h"
+#include "shm/layout.h"
 #include "usage.h"
 #include "util.h"
 
@@ -19,6 +21,7 @@
 #include <string.h>
 
 #define COUNTERS_MAX	64u /* of one session */
+#define NUMBER_MAX	0x3fffffffu
 #define INTERVAL_MIN_MS 100u
 
 struct sampled_session {
@@ -32,6 +35,7 @@ struct sampled_session {
 	uint64_t start_ticks;
 	uint32_t count;
 	char names[COUNTERS_MAX][USAGE_NAME_MAX];
+	uint32_t numbers[COUNTERS_MAX];
 };
 
 struct sampler {
@@ -52,17 +56,22 @@ struct round {
 	int64_t ns;
 };
 
+/* 0: there is no room, or another one has the number. */
 static uint32_t number_of(struct sampled_session *s, const char *name)
 {
-	uint32_t i;
+	uint32_t number = (uint32_t)fprof_name_hash(name, strlen(name)) & NUMBER_MAX, i;
 
-	for (i = 0; i < s->count; i++)
+	for (i = 0; i < s->count; i++) {
 		if (!strcmp(s->names[i], name))
-			return i + 1;
-	if (s->count == COUNTERS_MAX)
+			return s->numbers[i];
+		if (s->numbers[i] == number)
+			return 0;
+	}
+	if (s->count == COUNTERS_MAX || number == 0)
 		return 0;
 	snprintf(s->names[s->count], USAGE_NAME_MAX, "%s", name);
-	return ++s->count;
+	s->numbers[s->count++] = number;
+	return number;
 }
 
 static int note(void *userdata, const struct usage_value *v)

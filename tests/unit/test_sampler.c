@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* What is sampled from outside, of this process, by one daemon and by the next. */
+#include "store_fixture.h"
+
+#include "daemon/history_sampled.h"
+#include "daemon/sampler.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+/* Two rounds: the second one has begun after the call. */
+static void wait_for_rounds(struct sampler *sampler)
+{
+	struct sampler_health health;
+	uint64_t from;
+
+	sampler_health(sampler, &health);
+	from = health.rounds;
+	while (health.rounds < from + 2) {
+		usleep(1000);
+		sampler_health(sampler, &health);
+	}
+}
+
+/* Samples the session while it is told of two threads that mark frames, one after the other. */
+static void sample(struct fixture *f, int32_t first, int32_t second)
+{
+	const struct session_row row = {
+		.id = 1, .pid = getpid(), .clock_kind = 1, .clock_hz = 1e9, .clock_mult = 1};
+	struct sampler *sampler;
+
+	f->config.sample_ms = 100;
+	assert_int_equal(sampler_new(&f->config, f->store, &sampler), 0);
+	sampler_add(sampler, &row);
+	sampler_mark(sampler, 1, first);
+	wait_for_rounds(sampler);
+	sampler_mark(sampler, 1, second);
+	wait_for_rounds(sampler);
+	sampler_free(sampler);
+	store_flush(f->store);
+}
+
+static uint32_t number_of(struct fixture *f, const char *name, size_t *ret_count)
+{
+	history_sampled_vec sampled;
+	uint32_t number = 0;
+	size_t i;
+
+	assert_int_equal(history_sampled(f->history, 1, &sampled), 0);
+	*ret_count = sampled.count;
+	for (i = 0; i < sampled.count; i++) {
+		if (strcmp(sampled.at[i].name, name) != 0)
+			continue;
+		assert_int_equal(number, 0); /* one row a name */
+		number = sampled.at[i].counter;
+	}
+	history_sampled_free(&sampled);
+	assert_int_not_equal(number, 0);
+	return number;
+}
+
+struct other {
+	int32_t tid;
+	sem_t begun, may_end;
+};
+
+static void *be_there(void *userdata)
+{
+	struct other *other = userdata;
+
+	other->tid = gettid();
+	sem_post(&other->begun);
+	sem_wait(&other->may_end);
+	return NULL;
+}
+
+/* Those of two threads that mark frames, the other one first after a restart. */
+static void counters_keep_their_numbers_over_a_restart(void **state)
+{
+	char names[3][32] = {"cpu_time"};
+	struct fixture *f = *state;
+	struct other other;
+	uint32_t before[3];
+	size_t i, count, again;
+	pthread_t thread;
+
+	sem_init(&other.begun, 0, 0);
+	sem_init(&other.may_end, 0, 0);
+	assert_int_equal(pthread_create(&thread, NULL, be_there, &other), 0);
+	sem_wait(&other.begun);
+	snprintf(names[1], sizeof(names[1]), "frame_thread_ran_%d", getpid());
+	snprintf(names[2], sizeof(names[2]), "frame_thread_ran_%d", other.tid);
+	fixture_submit(f, first_batch(1, 1));
+	sample(f, getpid(), other.tid);
+	for (i = 0; i < 3; i++)
+		before[i] = number_of(f, names[i], &count);
+	sample(f, other.tid, getpid());
+	for (i = 0; i < 3; i++)
+		assert_int_equal(number_of(f, names[i], &again), before[i]);
+	assert_int_equal(again, count);
+	sem_post(&other.may_end);
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(counters_keep_their_numbers_over_a_restart,
+						fixture_setup, fixture_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
