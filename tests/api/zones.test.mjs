@@ -171,6 +171,28 @@ test('a binary timeline is the JSON one', async () => {
 	}
 });
 
+test('a timeline has the marks of other streams, and says which zones wait', async () => {
+	const line = await good(TIMELINE, `from=${first + 1}&to=${last}&max_zones=200000`);
+	const { streams } = await world.api(`${at}/streams`);
+	const named = streams.filter((one) => one.name !== 'main');
+	assert.ok(named.length > 0);
+	for (const { name, thread } of named) {
+		const { frames } = await world.api(`${at}/frames?stream=${name}&last=3600`);
+		const ends = frames.map((frame) => frame.begin_ns + frame.wall_ns).filter((end) => end >= line.range.begin_ns && end < line.range.end_ns);
+		const marks = line.threads.find((one) => one.id === thread).events.filter((event) => event.kind === 'mark' && event.text === name);
+		assert.deepEqual(marks.map((mark) => mark.time_ns), ends, name);
+	}
+	const detail = await world.api(`${at}/frames/${last}`);
+	const waits = new Map(detail.threads.flatMap((thread) => thread.zones).map((zone) => [zone.name, zone.wait]));
+	assert.ok([...waits.values()].includes('present'));
+	for (const { name, wait } of line.markers)
+		assert.equal(wait, waits.get(name) ?? null, name);
+	const aligned = new Set(detail.gpu_spans.filter((one) => !one.calibrated).map((one) => one.queue));
+	const later = await good(TIMELINE, `from=${last}&to=${last}`);
+	for (const thread of later.threads.filter((one) => one.kind === 'gpu_queue'))
+		assert.ok(thread.zones.every((zone) => zone.flags.includes('aligned_to_submit_only') === aligned.has(thread.id)));
+});
+
 test('a part of a range is what its frames hold of it', async () => {
 	const [a, b] = [first + 10, first + 12];
 	const details = [];
