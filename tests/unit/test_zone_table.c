@@ -502,6 +502,52 @@ static void a_timeline_that_is_too_large_gets_coarser(void **state)
 	range_close(&range);
 }
 
+/* Frames of 1000 ticks, which are ns. */
+static void a_part_of_a_range_cuts_gpu_zones_too(void **state)
+{
+	static const struct range_query which = {.from = 2, .to = 3};
+	struct gpu_span_row span = {.session = 1,
+				    .frame = 2,
+				    .track = 3,
+				    .marker = 1,
+				    .begin_ns = 2100,
+				    .end_ns = 2400};
+	struct fixture *f = *state;
+	struct batch *b = frames(3);
+	struct range range;
+	struct timeline t;
+
+	PUSH(&b->tracks, (struct track_row){.session = 1,
+					    .track = 3,
+					    .kind = TRACK_GPU_QUEUE,
+					    .name = must(strdup("graphics")),
+					    .end_ticks = INT64_MAX});
+	PUSH(&b->gpu_spans, span);
+	span.begin_ns = 2200;
+	span.end_ns = 2300;
+	span.calibrated = true;
+	PUSH(&b->gpu_spans, span);
+	span.begin_ns = 2300;
+	PUSH(&b->gpu_spans, span); /* outside */
+	fixture_submit(f, b);
+	assert_int_equal(range_open(f->history, 1, &which, &range), 0);
+	assert_int_equal(range_clip(&range, range.begin_ns - 1, 2250), -ERANGE);
+	assert_int_equal(range_clip(&range, 2150, 2250), -ERANGE); /* not in the first frame */
+	assert_int_equal(range_clip(&range, 1500, 1900), -ERANGE); /* not in the last */
+	assert_int_equal(range_clip(&range, 1500, range.end_ns + 1), -ERANGE);
+	assert_int_equal(range_clip(&range, 1500, 2250), 0);
+	assert_int_equal(range.begin_ns, 1500);
+	assert_int_equal(range.end_ns, 2250);
+	assert_int_equal(timeline_read(f->history, &range, NULL, 0, 1000, &t), 0);
+	assert_int_equal(t.items.count, 2);
+	assert_int_equal(t.items.at[0].end_ns - t.items.at[0].begin_ns, 150);
+	assert_int_equal(t.items.at[0].flags, ZONE_ALIGNED);
+	assert_int_equal(t.items.at[1].end_ns - t.items.at[1].begin_ns, 50);
+	assert_int_equal(t.items.at[1].flags, 0);
+	timeline_deinit(&t);
+	range_close(&range);
+}
+
 /* Every call, sorted, against what the tree says of them. */
 static void calls_add_up_to_the_table(void **state)
 {
@@ -706,6 +752,7 @@ int main(void)
 		TEST(self_times_sum_to_the_root),
 		TEST(a_timeline_adds_up_to_the_tree_at_any_resolution),
 		TEST(a_timeline_that_is_too_large_gets_coarser),
+		TEST(a_part_of_a_range_cuts_gpu_zones_too),
 		TEST(calls_add_up_to_the_table),
 		cmocka_unit_test(selected_ranks_are_the_sorted_ones),
 	};
