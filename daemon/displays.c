@@ -104,7 +104,9 @@ static void read_card(int fd, struct displays *d)
 static void why_not(struct displays *d, unsigned cards, int error, const char *path)
 {
 	if (cards == 0) {
-		snprintf(d->why_not, sizeof(d->why_not), "there is no DRM device here");
+		snprintf(d->why_not, sizeof(d->why_not),
+			 "no DRM device is to be seen: there is none, or it is hidden from us "
+			 "(PrivateDevices=yes, a container)");
 	} else if (error == 0) {
 		snprintf(d->why_not, sizeof(d->why_not), "no display is on");
 	} else {

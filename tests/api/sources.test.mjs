@@ -68,7 +68,7 @@ test('displays are asked or configured, or it is said why they are not known', a
 	if (asked.state === 'on')
 		assert.deepEqual([asked.reason, asked.fix], [null, null]);
 	else
-		assert.match(`${asked.state}: ${asked.reason}; ${asked.fix}`, /^unavailable: (there is no DRM device here|no display is on|.* cannot be opened: .*); .*display_hz = 60 in fprofd.conf$/);
+		assert.match(`${asked.state}: ${asked.reason}; ${asked.fix}`, /^unavailable: (no DRM device is to be seen: .*|no display is on|.* cannot be opened: .*); .*display_hz = 60 in fprofd.conf$/);
 	writeFileSync(world.config, 'triggers = []\ndisplay_hz = 143.98, 60\n');
 	world.daemon.kill('SIGHUP');
 	await until('it is on', async () => (await displays()).state === 'on');
