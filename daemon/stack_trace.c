@@ -283,6 +283,8 @@ static void settle(struct stack_trace *s, struct sampled *g, uint32_t hz, int er
 {
 	pthread_mutex_lock(&s->lock);
 	g->order.hz = g->hz;
+	g->order.taken = g->taken;
+	g->order.lost = g->lost;
 	snprintf(g->order.reason, sizeof(g->order.reason), "%s", error ? s->client.reason : "");
 	snprintf(g->order.fix, sizeof(g->order.fix), "%s", error ? s->client.fix : "");
 	g->settled = g->wanted == hz;

@@ -2,7 +2,8 @@
 // Stacks of games that spend their time in a known way: shares, frames, names, and what is said where nothing can be known.
 
 import assert from 'node:assert/strict';
-import { openSync, closeSync, rmSync, writeSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
@@ -194,6 +195,23 @@ test('sampling is off unless it was ordered, and says so', async (t) => {
 	game.kill('SIGTERM');
 	await world.ended(game.pid);
 	assert.equal((await samples(id)).samples, stopped.samples, 'not one more');
+	return undefined;
+});
+
+test('without its helper sampling goes on with another, and says that it was interrupted', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = world.spawn(program, ['0'], { cwd: world.dir });
+	const { id } = await world.live(game.pid, 2);
+	assert.equal((await order(id, {})).status, 200);
+	const helpers = execFileSync('pgrep', ['-P', `${world.daemon.pid}`, 'fprof-probe'], { encoding: 'utf8' }).trim().split('\n');
+	helpers.forEach((pid) => process.kill(Number(pid), 'SIGKILL'));
+	await until('the interruption is counted', async () => (await world.api('/status')).stacks.interruptions === 1);
+	const { samples: then } = await world.api(`/sessions/${id}/sampling`);
+	await until('there are samples of another helper', async () => (await world.api(`/sessions/${id}/sampling`)).samples > then + 50);
+	assert.equal((await source('stacks')).state, 'on');
+	game.kill('SIGTERM');
+	await world.ended(game.pid);
 	return undefined;
 });
 

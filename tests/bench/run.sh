@@ -241,10 +241,18 @@ bench_switch() {
 
 # One run beside a daemon that samples, or not: the game's p99 frame time in ms; its CPU time of a frame in us; the
 # daemon's in percent of a core; that of its helpers, which have ended, in ms; samples, lost ones, stored bytes of each.
-sampled_run() { # yes or no, options of the game...
-	local frames before begun
-	printf 'scheduler = no\nsampling = %s\n' "$1" >"$tmp/conf"
+sampled_run() { # yes, no, or other: a game that does next to nothing is, not this one; options of the game...
+	local frames before begun other=
+	printf 'scheduler = no\nsampling = %s\n' "${1/other/no}" >"$tmp/conf"
 	start_daemon --config "$tmp/conf"
+	if [ "$1" = other ]; then
+		as_daemon "$B/game" --fps 1 --frames 0 --zones 0 >/dev/null &
+		other=$!
+		until api /sessions/current >/dev/null 2>&1; do
+			sleep 0.05
+		done
+		curl -sS --fail -o /dev/null -X PUT --json '{"hz": 4000}' "$url/api/v1/sessions/current/sampling"
+	fi
 	before=$(cpu_of "$daemon")
 	begun=$EPOCHREALTIME
 	(as_game python3 -c 'import os, subprocess, sys
@@ -254,6 +262,7 @@ used = os.wait4(game.pid, 0)[2]
 print(text.split("p99_ms=")[1].split()[0], used.ru_utime + used.ru_stime, game.pid)' "$B/game" "${@:2}") >"$tmp/game"
 	frames=$(ended "$(cut -d' ' -f3 "$tmp/game")" | jq .frames_total)
 	awk -v a="$before" -v b="$(cpu_of "$daemon")" -v s="$begun" -v e="$EPOCHREALTIME" 'BEGIN { print (b - a) * 100 / (e - s) }' >"$tmp/share"
+	[ -z "$other" ] || kill "$other"
 	until api /status | jq -e '.stacks.sessions == 0' >/dev/null; do
 		sleep 0.05
 	done
@@ -269,20 +278,21 @@ bench_sampling() {
 	section sampling "stacks at 4,000 a second of each CPU: the example game, 2,000 zones a frame, $RUNS runs each in turn" || return 0
 	local i on
 	for ((i = 0; i < RUNS; i++)); do
-		for on in no yes; do
+		for on in no other yes; do
 			sampled_run $on --fps 240 --frames 960 --zones 2000 >>"$tmp/sampled.$on"
 		done
 	done
-	for on in no yes; do
-		echo "sampled: $on"
+	for on in no other yes; do
+		echo "sampled: ${on/other/another game}"
 		echo "  p99 frame time, ms                  $(cut -d' ' -f1 "$tmp/sampled.$on" | spread %.3f)"
 		echo "  the game's CPU time of a frame, us  $(cut -d' ' -f2 "$tmp/sampled.$on" | spread %.1f)"
 		echo "  daemon, percent of a core           $(cut -d' ' -f3 "$tmp/sampled.$on" | spread %.2f)"
 		echo "  its helpers, once, ms               $(cut -d' ' -f4 "$tmp/sampled.$on" | spread %.0f)"
 	done
-	paste -d' ' "$tmp/sampled.yes" "$tmp/sampled.no" >"$tmp/pairs"
+	paste -d' ' "$tmp/sampled.yes" "$tmp/sampled.no" "$tmp/sampled.other" >"$tmp/pairs"
 	echo "p99, sampled to not, pair by pair:       $(awk '{ print $1 / $8 }' "$tmp/pairs" | spread %.3f)"
 	echo "CPU time, sampled to not, pair by pair:  $(awk '{ print $2 / $9 }' "$tmp/pairs" | spread %.3f)"
+	echo "  of it the clock's interrupts alone:    $(awk '{ print $16 / $9 }' "$tmp/pairs" | spread %.3f)"
 	awk '{ n += $5; l += $6; b += $5 * $7 } END { printf "samples %d, lost %d, %.1f stored bytes a sample\n", n, l, n ? b / n : 0 }' "$tmp/sampled.yes"
 }
 
