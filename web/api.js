@@ -7,6 +7,8 @@ import { Turns } from './turns.js';
 const BASE = '/api/v1';
 /** As many slow requests of one user as the daemon answers at once. */
 const turns = new Turns(3);
+/** How often a daemon that is busy, as with what a page before this one asked, is asked again when it says. */
+const BUSY_TRIES = 5;
 
 /** An answer that is not what was asked for; `status` 0: the daemon could not be reached. */
 export class ApiError extends Error {
@@ -43,8 +45,8 @@ const ask = (path, request, read = (answer) => answer.json()) =>
 	// What is sent as the page goes cannot wait.
 	(request.keepalive ? send(path, request, read) : turns.take(() => send(path, request, read)));
 
-/** @param {string} path @param {RequestInit} request @param {(answer: Response) => Promise<any>} read */
-async function send(path, request, read) {
+/** @param {string} path @param {RequestInit} request @param {(answer: Response) => Promise<any>} read @param {number} [tries] */
+async function send(path, request, read, tries = BUSY_TRIES) {
 	let answer;
 	try {
 		answer = await fetch(BASE + path, { headers: { accept: 'application/json' }, ...request });
@@ -55,6 +57,11 @@ async function send(path, request, read) {
 	}
 	if (answer.status === 204)
 		return null;
+	const again = answer.status === 503 ? Number(answer.headers.get('retry-after')) : 0;
+	if (again && tries) {
+		await new Promise((resolve) => setTimeout(resolve, again * 1000));
+		return send(path, request, read, tries - 1);
+	}
 	const body = await (answer.ok ? read(answer) : answer.json()).catch(() => null);
 	if (!answer.ok)
 		throw new ApiError(answer.status, problemText(body) ?? `the daemon answered ${answer.status}`);

@@ -7,8 +7,6 @@ import { Turns } from './turns.js';
 
 /** How often a question may change while a live game is followed. */
 const SPACING_MS = 500;
-/** After how long a daemon that was busy is asked again. */
-const BUSY_MS = 2000;
 /** How many are on their way at once: what the user waits for has a place beside them. */
 const turns = new Turns(2);
 
@@ -95,8 +93,6 @@ export class Asked {
 				throw error;
 			if (this.path === path)
 				this.problem = error.message;
-			if (error.status === 503)
-				setTimeout(() => this.plan(true), BUSY_MS);
 		}
 		return path;
 	}

@@ -10,7 +10,7 @@ import { count, duration, percent, place, plural } from './format.js';
 import { PathPlots } from './path_plots.js';
 import { Table } from './table.js';
 import { ZoneHistory } from './zone_history.js';
-import { VIEWS, choosable, columnsOfView, levelOf, levelPath, shareOf, usualOrder, zonesPath } from './zone_rows.js';
+import { VIEWS, choosable, columnsOfView, levelOf, levelPath, orderOf, shareOf, usualOrder, zonesPath } from './zone_rows.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
@@ -190,9 +190,10 @@ export class TablesPanel {
 
 	/** @param {import('./zone_rows.js').Wanted} wanted @param {ReturnType<Model['scope']>} scope */
 	drawRows(wanted, scope) {
-		const { answer } = this.zones;
+		const { answer, answered } = this.zones;
+		const order = orderOf(answered) ?? wanted.order;
 		const chosen = this.model.setting('tables.columns', '');
-		const key = JSON.stringify([wanted.view, chosen, wanted.order, this.levels.answer?.levels, this.levels.answer?.default, this.plots.serves(wanted.view)]);
+		const key = JSON.stringify([wanted.view, chosen, order, this.levels.answer?.levels, this.levels.answer?.default, this.plots.serves(wanted.view)]);
 		if (answer === this.shown && key === this.shownKey)
 			return;
 		const asked = key !== this.shownKey || scope?.what !== 'shown';
@@ -206,7 +207,7 @@ export class TablesPanel {
 		}
 		this.shown = answer;
 		this.shownKey = key;
-		this.table.show([...this.rows(answer), ...(answer?.callees ?? []).map((/** @type {any} */ row) => ({ ...row, inside: true }))], wanted.order);
+		this.table.show([...this.rows(answer), ...(answer?.callees ?? []).map((/** @type {any} */ row) => ({ ...row, inside: true }))], order);
 		this.plots.forget();
 	}
 

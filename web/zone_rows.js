@@ -98,6 +98,13 @@ export function zonesPath(scope, wanted) {
 	return `/sessions/${encodeURIComponent(scope.session)}/zones?${parts}`;
 }
 
+/** The order of the rows that answer a path; null: it has none to choose. @param {string|null} path @returns {import('./table.js').Order|null} */
+export function orderOf(path) {
+	const parts = new URLSearchParams(path?.split('?')[1] ?? '');
+	const key = parts.get('sort');
+	return key === null ? null : { key, down: parts.get('order') === 'desc' };
+}
+
 /**
  * The length of a row's bar: its share of the range's wall time, on every row and every thread the same scale. Calls
  * are shares of the longest frame there may be: the range's mean frame.

@@ -50,6 +50,9 @@ export class PageWorld extends World {
 		this.page.setDefaultTimeout(120_000); // a deadline, not an expectation
 		this.faults = [];
 		this.page.on('console', (message) => {
+			// A daemon that is busy with what the page before asked says 503, and is asked again.
+			if (/status of 503/.test(message.text()))
+				return;
 			if (message.type() === 'error' || message.type() === 'warning')
 				this.faults.push(message.text());
 		});

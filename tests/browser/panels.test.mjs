@@ -88,6 +88,22 @@ test('the panels', { skip: missing(), timeout: 900_000 }, async (t) => {
 		assert.deepEqual(values, stats.metrics[0].values.map(([frame, ns]) => [count(frame), duration(ns)]));
 	});
 
+	await t.test('a row says where it is and what its threads did, as the API has it', async () => {
+		const query = 'view=flat&from=20&to=200&sort=total&order=desc';
+		const { zones } = await world.api(`/sessions/${session.id}/zones?${query}`);
+		const scheduler = (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
+		await open('range=20-200&tab=tables&tables.view=flat&tables.columns=on_cpu,runnable,blocked');
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-tables > .table-box tbody tr').length === n, zones.length);
+		const text = (ns) => (ns === null ? '–' : duration(ns));
+		assert.deepEqual((await cellsOf(page, '#panel-tables > .table-box')).map((row) => [row[0], ...row.slice(3)]),
+			zones.map((zone) => [zone.name, text(zone.on_cpu_ns), text(zone.runnable_ns), text(zone.blocked_ns)]));
+		if (scheduler.state === 'on')
+			assert.ok(zones.some((zone) => zone.on_cpu_ns > 0), 'the scheduler tells of threads');
+		await page.dblclick(`#panel-tables > .table-box tr:has(button:text-is("simulate")) td:nth-child(2)`);
+		const { file, line } = zones.find((zone) => zone.name === 'simulate');
+		await noted('#panel-tables [role=status]', `simulate: ${file}:${line}. `);
+	});
+
 	await t.test('the flame is as wide as the tree says', async () => {
 		await open('range=20-200&tab=flame');
 		const { zones } = await world.api(`/sessions/${session.id}/zones?view=tree&from=20&to=200&limit=100000`);
@@ -162,6 +178,27 @@ test('the panels', { skip: missing(), timeout: 900_000 }, async (t) => {
 		await page.waitForSelector('#panel-spikes li button:text-is("Open")');
 		const [spike] = (await world.api(`/sessions/${id}/spikes`)).spikes.filter((one) => one.state === 'saved');
 		await noted('#panel-spikes', `frame ${count(spike.reason.frame)}`);
+	});
+
+	await t.test('a level of detail is set on a row, told of apart, and taken away without the row', async () => {
+		const { id } = await world.api('/sessions/current');
+		const levels = async () => (await world.api(`/sessions/${id}/detail`)).levels.map((one) => [one.path.join(), one.own]);
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=${id}&tab=tables`);
+		const select = '#panel-tables tr:has(button:text-is("simulate")) select.level';
+		await page.waitForSelector(select);
+		assert.equal(await page.locator(`${select} option:checked`).textContent(), '2 inherited');
+		await page.selectOption(select, '1');
+		await until('it is ordered', async () => (await levels()).length === 1);
+		assert.deepEqual(await levels(), [['main,frame,simulate', 1]]);
+		await noted('#panel-tables .set-levels', 'main › frame › simulate: 1');
+		await page.waitForSelector(`${select}.own`);
+		await page.fill('#panel-tables input[type=search]', 'no zone of this name');
+		await page.keyboard.press('Enter');
+		await page.waitForFunction(() => /^No zone/.test(document.querySelector('#panel-tables > .table-box tbody').textContent));
+		await page.click('#panel-tables .set-levels button');
+		await until('it is taken away', async () => (await levels()).length === 0);
+		await page.waitForSelector('#panel-tables .set-levels', { state: 'hidden' });
 	});
 
 	await t.test('recording is frozen and goes on from the bar', async () => {

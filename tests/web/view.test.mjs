@@ -5,6 +5,7 @@ import test from 'node:test';
 import { KEYS, actionOf, isPressing, isTyping } from '../../web/keys.js';
 import { lossTotals, lossesOf } from '../../web/losses.js';
 import { decodeView, emptyView, encodeView, streamOf } from '../../web/view.js';
+import { orderOf, zonesPath } from '../../web/zone_rows.js';
 
 test('a view survives the address', () => {
 	const views = [
@@ -82,4 +83,12 @@ test('losses: what is gone is loud, what was repaired is not, what was meant is 
 		['refused.truncated', 4, 'repaired']]);
 	assert.deepEqual(lossTotals({ losses: {}, lost_events: 4 }), { lost: 4, repaired: 0 });
 	assert.deepEqual(lossTotals(null), { lost: 0, repaired: 0 });
+});
+
+test('rows are in the order that they were asked for in, not in the one that is wanted next', () => {
+	const scope = { session: '1', stream: null, from: 1, to: 2, what: 'range' };
+	const wanted = { view: 'flat', order: { key: 'self', down: false }, text: '', thread: '', category: '', perFrame: false, limit: 9 };
+	assert.deepEqual(orderOf(zonesPath(scope, wanted)), { key: 'self', down: false });
+	assert.equal(orderOf(zonesPath(scope, { ...wanted, view: 'callers', text: 'a' })), null);
+	assert.equal(orderOf(null), null);
 });
