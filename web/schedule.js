@@ -44,11 +44,13 @@ export class Schedule {
 		this.states.want(about && `${sessionPath(String(session.id))}/schedule?from=${about.from}&to=${about.to}${more}`);
 		this.path.want(about?.frame ? `${framePath(String(session.id), null, about.frame)}/critical-path${more.replace('&', '?')}` : null);
 		const origin = about?.origin ?? 0;
-		const states = this.states.fresh ? this.states.answer : null;
-		const path = this.path.fresh ? this.path.answer : null;
-		if (origin !== this.origin)
-			this.takenStates = this.takenPath = undefined;
+		const same = origin === this.origin && about !== null;
 		this.origin = origin;
+		// Those of other frames of the same range stay until the new ones are here.
+		const states = this.states.fresh ? this.states.answer : same ? this.takenStates : null;
+		const path = this.path.fresh ? this.path.answer : null;
+		if (!same)
+			this.takenStates = this.takenPath = undefined;
 		if (states !== this.takenStates) {
 			this.takenStates = states;
 			this.leftOut = states?.left_out ?? 0;

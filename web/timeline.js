@@ -48,6 +48,8 @@ export class Timeline {
 		this.drag = null;
 		/** What a drag measures just now. @type {View|null} */
 		this.measuring = null;
+		/** The frames that the scheduler's states were asked of. @type {{of: Scene, from: number, to: number}|null} */
+		this.near = null;
 		/** A zone that was found, ns of the session. @type {{thread: number|string, start: number, length: number, depth: number}|null} */
 		this.found = null;
 		/** @type {View|null} where the view glides to */
@@ -476,14 +478,21 @@ export class Timeline {
 		}
 	}
 
-	/** The frames whose scheduler's states are to be shown. */
+	/** The frames whose scheduler's states are to be shown: all, or where that was too much those in view and around it. */
 	about() {
 		const scene = this.scene();
 		const last = scene?.frames[scene.frames.length - 1];
 		if (!scene || !last)
 			return null;
 		const { frame } = this.model.view;
-		const shown = this.source.asked ?? { from: scene.frames[0].frame, to: last.frame };
+		if (this.near?.of !== scene)
+			this.near = { of: scene, from: scene.frames[0].frame, to: last.frame };
+		const seen = framesOf(scene, this.view());
+		const covers = seen.length && this.near.from <= seen[0].frame && this.near.to >= seen[seen.length - 1].frame;
+		const tooWide = this.schedule.leftOut > 0 && this.near.to - this.near.from > 3 * seen.length + 2;
+		if (seen.length && (!covers || tooWide))
+			this.near = { of: scene, from: Math.max(scene.frames[0].frame, seen[0].frame - seen.length), to: Math.min(last.frame, seen[seen.length - 1].frame + seen.length) };
+		const shown = this.near;
 		return { from: shown.from, to: shown.to, origin: scene.origin, frame: frame !== null && frame >= shown.from && frame <= shown.to ? frame : null };
 	}
 }
