@@ -169,6 +169,7 @@ static void json_stacks(struct json *j, const struct api *api, const struct api_
 	stack_trace_health(api->context->stack_trace, &h);
 	json_object_begin(j);
 	json_member_uint(j, "sessions", h.sessions);
+	json_member_uint(j, "finishing", h.finishing);
 	json_member_uint(j, "samples", h.samples);
 	json_member_uint(j, "lost", h.lost);
 	json_member_uint(j, "dropped", h.dropped);

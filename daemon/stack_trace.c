@@ -349,6 +349,7 @@ static void take_over(struct stack_trace *s)
 		if (g->wanted)
 			know_clock(s, g);
 		g->ended = g->gone;
+		s->health.finishing += g->gone;
 		if (!g->gone)
 			s->sessions.at[kept++] = g;
 	}
@@ -367,15 +368,21 @@ static bool is_done(struct sampled *g)
 	return !g->unnamed || now > g->until;
 }
 
+/* Nobody finds a game finished before what it left can be read. */
 static void drop_gone(struct stack_trace *s)
 {
 	size_t i, kept = 0;
+	bool stored = false;
 
 	for (i = 0; i < s->mine.count; i++) {
-		if (is_done(s->mine.at[i]))
-			sampled_free(s->mine.at[i]);
-		else
+		if (!is_done(s->mine.at[i])) {
 			s->mine.at[kept++] = s->mine.at[i];
+			continue;
+		}
+		if (s->mine.at[i]->taken > 0 && !stored)
+			store_flush(s->store);
+		stored |= s->mine.at[i]->taken > 0;
+		sampled_free(s->mine.at[i]);
 	}
 	s->mine.count = kept;
 }
@@ -442,11 +449,13 @@ static void publish(struct stack_trace *s)
 
 	s->now.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	s->now.sessions = (uint32_t)sampled_now(s);
-	s->health = s->now;
+	s->now.finishing = 0;
 	for (i = 0; i < s->mine.count; i++) {
+		s->now.finishing += s->mine.at[i]->ended;
 		s->mine.at[i]->order.taken = s->mine.at[i]->taken;
 		s->mine.at[i]->order.lost = s->mine.at[i]->lost;
 	}
+	s->health = s->now;
 }
 
 /* Is there something that nobody has done yet? With the lock held. */
@@ -639,7 +648,11 @@ int stack_trace_ordered(struct stack_trace *trace, uint64_t session, struct stac
 
 void stack_trace_health(struct stack_trace *trace, struct stack_trace_health *ret_health)
 {
+	size_t i;
+
 	pthread_mutex_lock(&trace->lock);
 	*ret_health = trace->health;
+	for (i = 0; i < trace->sessions.count; i++)
+		ret_health->finishing += trace->sessions.at[i]->gone;
 	pthread_mutex_unlock(&trace->lock);
 }

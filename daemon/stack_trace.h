@@ -43,6 +43,7 @@ int stack_trace_ordered(struct stack_trace *trace, uint64_t session, struct stac
 
 struct stack_trace_health {
 	uint32_t sessions;	/* that are sampled */
+	uint32_t finishing;	/* that have ended, and whose last samples are not stored yet */
 	uint64_t samples;	/* read since start */
 	uint64_t lost;		/* that the kernel had no room for */
 	uint64_t dropped;	/* read, and in no log: no memory */

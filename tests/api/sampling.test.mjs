@@ -27,7 +27,7 @@ async function samples(id, what = 'last=100000') {
 	return JSON.parse(answer.text);
 }
 
-/** A game that is sampled until there are enough, then ended by a signal; its answers with every name that will come. */
+/** A game that is sampled until there are enough, then ended by a signal; its samples, with every name that will come. */
 async function sampled(game, { count = SAMPLES, signal = 'SIGTERM', names = [], before: first = () => {} } = {}) {
 	const child = world.spawn(game, ['0'], { cwd: world.dir });
 	const { id } = await world.live(child.pid, 2);
@@ -39,10 +39,10 @@ async function sampled(game, { count = SAMPLES, signal = 'SIGTERM', names = [], 
 	child.kill(signal);
 	const end = await child.done;
 	await world.ended(child.pid);
-	const all = await until(`the names ${names} are known`, async () => {
-		const one = await samples(id);
-		return names.every((name) => one.functions.some((f) => f.name === name)) && one;
-	});
+	await until('its last samples are stored', async () => (await world.api('/status')).stacks.finishing === 0);
+	const all = await samples(id);
+	for (const name of names)
+		assert.ok(named(all, name), `${name} is known`);
 	return { id, text: end.text, all };
 }
 
@@ -158,12 +158,8 @@ test('a file whose section headers are nonsense costs its own names', async (t) 
 	const fd = openSync(game, 'r+');
 	writeSync(fd, Buffer.from('ffffffffffffff7f', 'hex'), 0, 8, 0x28); // e_shoff, which no loader looks at
 	closeSync(fd);
-	const { id } = await sampled(game, { count: 200 });
-	const module = await until('the file was looked at', async () => {
-		const { modules } = await samples(id);
-		const one = modules.find((other) => path.basename(other.module ?? '') === 'damaged');
-		return one?.reason && one;
-	});
+	const { all } = await sampled(game, { count: 200 });
+	const module = all.modules.find((one) => path.basename(one.module ?? '') === 'damaged');
 	assert.deepEqual([module.symbols, module.reason], [null, 'the file is stripped: it has no symbols']);
 	assert.equal((await world.get('/readyz')).status, 200);
 	return undefined;
