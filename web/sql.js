@@ -40,7 +40,9 @@ export class SqlPanel {
 		this.note = element('p', { class: 'note', role: 'status' });
 		at.append(this.editor, element('div', { class: 'fields' }, this.button, this.examples,
 			element('label', {}, this.everything, ' all sessions, not only the one shown'), this.csv), this.note);
-		this.table = new Table(at, { caption: 'Answer', columns: [], empty: 'No row.', filter: true });
+		this.result = element('div', { hidden: '' });
+		at.append(this.result);
+		this.table = new Table(this.result, { caption: 'Answer', columns: [], empty: 'No row.', filter: true });
 		this.column = element('select');
 		this.column.addEventListener('change', () => model.set('sql.plot', this.column.value || null));
 		this.plotBox = element('div', { hidden: '' }, element('h2', {}, 'Plot'), element('div', { class: 'fields' }, element('label', {}, 'Column ', this.column)));
@@ -123,6 +125,7 @@ export class SqlPanel {
 			...(label === 'frame' && this.session() ? { open: (/** @type {any[]} */ row) => this.model.select(row[index]) } : {}),
 		})));
 		this.table.show(rows);
+		this.result.hidden = false;
 	}
 
 	drawPlot() {

@@ -11,6 +11,7 @@ import test from 'node:test';
 import { count, duration, milliseconds } from '../../web/format.js';
 import { KEYS } from '../../web/keys.js';
 import { HOLDERS } from '../../web/palette.js';
+import { TABS } from '../../web/view.js';
 import { BUILD, DOOM, ROOT, WAD, until } from '../api/world.mjs';
 import { CHROMIUM, PageWorld } from './browser.mjs';
 
@@ -228,6 +229,18 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		await shot('named-stream');
 	});
 
+	await t.test('the whole page is at most 150 KB', async () => {
+		await page.goto('about:blank');
+		await page.goto(world.url);
+		await page.waitForFunction(() => document.getElementById('connection').textContent === '● connected');
+		const parts = await page.evaluate(() => ['/', ...performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)]);
+		const names = [...new Set(parts)].filter((name) => !name.startsWith('/api/'));
+		const answers = await Promise.all(names.map((name) => world.get(name, { headers: { 'accept-encoding': 'gzip' } })));
+		assert.ok(names.includes('/main.js') && names.includes('/vendor/uPlot.js') && answers.every(({ status }) => status === 200), `${names}`);
+		const sum = answers.reduce((total, { bytes }) => total + bytes.length, 0);
+		assert.ok(sum <= 150_000, `${sum} bytes`);
+	});
+
 	await t.test('the help lists every key of the table', async () => {
 		await page.keyboard.press('?');
 		assert.equal(await page.locator('#help').isVisible(), true);
@@ -270,11 +283,18 @@ test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
 		assert.match(await text('#counters'), /<u>counter<\/u>/);
 		await page.click('#tab-diagnostics');
 		await page.waitForFunction(() => document.getElementById('session-facts').textContent.includes('<i>key</i>'));
+		await page.locator('#strip').focus();
+		await page.keyboard.press('Escape');
+		for (const { name } of TABS) {
+			await page.click(`#tab-${name}`);
+			await page.waitForSelector(`#panel-${name}:not([hidden])`);
+			if (name === 'tables' || name === 'counters')
+				await page.waitForFunction((at) => /<(img|u>)/.test(document.getElementById(`panel-${at}`).textContent), name);
+		}
 		assert.equal(await page.title(), 'fprof');
-		assert.equal(await page.locator('img, svg, main b, main u, main i, main a, body script').count(), 0);
+		assert.equal(await page.locator('img, svg, main b, main u, main i, main a[href^=javascript], body script').count(), 0);
 		await shot('hostile-names', { fullPage: true });
 		await page.click('#tab-timeline');
-		await page.waitForFunction(() => !location.hash.includes('tab=diagnostics'));
 	});
 
 	await t.test('axe finds nothing, in light, dark and forced colours', async () => {

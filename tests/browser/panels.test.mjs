@@ -218,6 +218,10 @@ test('the panels', { skip: missing(), timeout: 900_000 }, async (t) => {
 				await open(`frame=${HITCH}&tab=${name}&compare.a=${session.id}:20-110&compare.b=${session.id}:121-239`);
 				await page.waitForSelector(`#panel-${name}:not([hidden])`);
 				await noted('#verdict-title', 'Bound by');
+				if (name === 'sql') {
+					await page.click('#panel-sql button:has-text("Run")');
+					await page.waitForSelector('#panel-sql tbody td.number');
+				}
 				if (media.colorScheme)
 					await world.shot(`${name}-${media.colorScheme}`);
 				assert.deepEqual(await axe(page), [], `${name}, ${Object.values(media)[0]}`);
