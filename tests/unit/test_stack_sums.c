@@ -217,6 +217,7 @@ static void samples_leave_with_their_frames(void **state)
 	const struct stacks_visitor visitor = {&left, chunk, count};
 	int64_t i;
 
+	fixture_close(f);
 	f->config.history_frames = 10;
 	fixture_open(f);
 	fixture_submit(f, first_batch(1, 1));
