@@ -22,14 +22,22 @@ export class Lease {
 		/** @type {ReturnType<typeof setTimeout>|undefined} */
 		this.timer = undefined;
 		document.addEventListener('visibilitychange', () => this.follow());
-		window.addEventListener('pagehide', () => this.hold(0));
-		window.addEventListener('pageshow', () => this.follow());
+		/** What is taken now, nobody is there to let go of. */
+		this.leaving = false;
+		window.addEventListener('pagehide', () => this.leave(true));
+		window.addEventListener('pageshow', () => this.leave(false));
 	}
 
 	/** Holds what is to be held now. */
 	follow() {
 		const { session, connection } = this.model;
-		this.hold(!document.hidden && session?.state === 'live' && connection !== 'disconnected' ? session.id : 0);
+		this.hold(!this.leaving && !document.hidden && session?.state === 'live' && connection !== 'disconnected' ? session.id : 0);
+	}
+
+	/** @param {boolean} leaving */
+	leave(leaving) {
+		this.leaving = leaving;
+		this.follow();
 	}
 
 	/** @param {number} session 0: none */
