@@ -73,7 +73,7 @@ extern const char *const verdict_events_names[EVENTS_STATES];
 /* What cpu by elimination is held against: how long the thread ran between two readings of its
  * schedstat that have the frame between them. */
 struct verdict_ran {
-	int64_t window_ns; /* between the readings; 0: there are not two */
+	int64_t window_ns; /* between the readings; 0: there are not two that tell anything */
 	int64_t ran_ns;	   /* in it */
 	int64_t cpu_ns;	   /* by elimination, of the frames in it */
 };

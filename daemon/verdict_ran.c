@@ -4,6 +4,9 @@
  *
  * A frame of which nothing is known adds nothing: then more of the others may have been cpu than
  * they had, and nobody is accused. So what is found to be too much is too much.
+ *
+ * Readings tell nothing where the thread had much time between them outside of the frames, in which
+ * it may have run, nor of so little that they may miss as much.
  */
 #include "verdict_ran.h"
 
@@ -11,6 +14,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#define COVERED_LEAST 0.9
 
 void verdict_readings_deinit(struct verdict_readings *readings)
 {
@@ -81,19 +86,24 @@ int verdict_readings_read(struct history *h, const struct range *range, int32_t 
 	return 0;
 }
 
-static int64_t cpu_between(const history_cpu_vec *frames, int64_t from, int64_t to)
+/* Of the frames from..to: cpu by elimination; *ret_covered: of any kind. */
+static int64_t cpu_between(const history_cpu_vec *frames, int64_t from, int64_t to,
+			   int64_t *ret_covered)
 {
 	int64_t sum = 0, begin, end;
 	size_t i;
 
+	*ret_covered = 0;
 	for (i = 0; i < frames->count && frames->at[i].begin_ns < to; i++) {
 		const struct history_cpu *f = &frames->at[i];
 
 		begin = MAX(f->begin_ns, from);
 		end = MIN(f->end_ns, to);
-		if (end > begin)
-			sum += (int64_t)((double)f->cpu_ns * (double)(end - begin) /
-					 (double)(f->end_ns - f->begin_ns));
+		if (end <= begin)
+			continue;
+		*ret_covered += end - begin;
+		sum += (int64_t)((double)f->cpu_ns * (double)(end - begin) /
+				 (double)(f->end_ns - f->begin_ns));
 	}
 	return sum;
 }
@@ -103,12 +113,16 @@ struct verdict_ran verdict_ran_between(const struct verdict_readings *readings, 
 {
 	const history_samples_vec *s = &readings->samples;
 	size_t from = before(s, begin_ns), to = after(s, end_ns);
+	struct verdict_ran ran;
+	int64_t covered;
 
 	if (from >= s->count || to >= s->count || to <= from || s->at[to].value < s->at[from].value)
 		return (struct verdict_ran){0};
-	return (struct verdict_ran){
-		.window_ns = s->at[to].ns - s->at[from].ns,
-		.ran_ns = (s->at[to].value - s->at[from].value) * (int64_t)NS_PER_MS,
-		.cpu_ns = cpu_between(&readings->frames, s->at[from].ns, s->at[to].ns),
-	};
+	ran.window_ns = s->at[to].ns - s->at[from].ns;
+	ran.ran_ns = (s->at[to].value - s->at[from].value) * (int64_t)NS_PER_MS;
+	ran.cpu_ns = cpu_between(&readings->frames, s->at[from].ns, s->at[to].ns, &covered);
+	if ((double)covered < COVERED_LEAST * (double)ran.window_ns ||
+	    ran.cpu_ns <= VERDICT_RAN_SLACK_NS)
+		return (struct verdict_ran){0};
+	return ran;
 }

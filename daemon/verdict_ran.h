@@ -20,7 +20,8 @@ struct verdict_readings {
 int verdict_readings_read(struct history *h, const struct range *range, int32_t tid,
 			  struct verdict_readings *ret_readings);
 void verdict_readings_deinit(struct verdict_readings *readings);
-/* Of the readings around [begin_ns, end_ns); window_ns 0: there are none on both sides. */
+/* Of the readings around [begin_ns, end_ns); window_ns 0: there are none on both sides, or they
+ * tell nothing. */
 struct verdict_ran verdict_ran_between(const struct verdict_readings *readings, int64_t begin_ns,
 				       int64_t end_ns);
 
