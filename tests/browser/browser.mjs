@@ -53,6 +53,9 @@ export class PageWorld extends World {
 			// A daemon that is busy with what the page before asked says 503, and is asked again.
 			if (/status of 503/.test(message.text()))
 				return;
+			// A lease of a game that has ended is gone when it is to be renewed.
+			if (/status of 404/.test(message.text()) && message.location().url.includes('/consumers/'))
+				return;
 			if (message.type() === 'error' || message.type() === 'warning')
 				this.faults.push(message.text());
 		});
