@@ -161,4 +161,8 @@ if [ -n "${RUN_ONCE-}" ]; then
 fi
 say "The example game goes on; record your own with: $B/fprof run -- ./your-game"
 say "Ctrl-C stops everything."
+# A signal that comes just before bash waits for a process is looked at when that one ends: so for a short one at a time.
+while kill -0 "$daemon" 2>/dev/null; do
+	sleep 1
+done
 wait "$daemon"
