@@ -5,9 +5,12 @@
 
 #include "procfs.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 void helper_path(const char *name, char *path, size_t size)
@@ -22,4 +25,30 @@ void helper_path(const char *name, char *path, size_t size)
 			return;
 	}
 	snprintf(path, size, "%s/%s", FPROF_LIBDIR, name);
+}
+
+int helper_start(const char *name, char *argv[], char *const environment[], pid_t *ret_pid,
+		 int *ret_fd)
+{
+	posix_spawn_file_actions_t actions;
+	char path[PATH_MAX];
+	int ends[2], r;
+
+	helper_path(name, path, sizeof(path));
+	argv[0] = path;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
+	r = posix_spawn(ret_pid, path, &actions, NULL, argv, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	argv[0] = NULL;
+	if (r != 0) {
+		*ret_pid = 0;
+		close(ends[0]);
+		return -r;
+	}
+	*ret_fd = ends[0];
+	return 0;
 }

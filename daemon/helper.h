@@ -4,8 +4,14 @@
 #define FPROF_DAEMON_HELPER_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Where a program is: beside our own (a build's directory), else where make install puts it. */
 void helper_path(const char *name, char *path, size_t size);
+
+/* Starts one, argv[0] of which is filled in. Its descriptor 3 is an end of a socket of sequenced
+ * packets, the other one is *ret_fd. 0 or -errno. */
+int helper_start(const char *name, char *argv[], char *const environment[], pid_t *ret_pid,
+		 int *ret_fd);
 
 #endif

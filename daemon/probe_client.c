@@ -10,8 +10,6 @@
 #include "util.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -58,26 +56,9 @@ static int connect_service(struct probe_client *client)
 
 static int start_helper(struct probe_client *client)
 {
-	char path[PATH_MAX], number[] = "3";
-	char *argv[] = {path, (char[]){"--fd"}, number, NULL};
-	posix_spawn_file_actions_t actions;
-	int ends[2], r;
+	char *argv[] = {NULL, (char[]){"--fd"}, (char[]){"3"}, NULL};
 
-	helper_path("fprof-probe", path, sizeof(path));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-	r = posix_spawn(&client->pid, path, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	if (r != 0) {
-		client->pid = 0;
-		close(ends[0]);
-		return -r;
-	}
-	client->fd = ends[0];
-	return 0;
+	return helper_start("fprof-probe", argv, environ, &client->pid, &client->fd);
 }
 
 /* In another pid namespace than the initial one? */

@@ -10,14 +10,13 @@
 
 #include "helper.h"
 #include "shm/reader.h"
+#include "socket.h"
 #include "util.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -130,30 +129,17 @@ void stack_names_want(struct stack_names *names, size_t file, uint64_t offset)
 /* Files that an earlier child had are opened anew. */
 static int child_start(struct stack_names *n)
 {
-	char path[PATH_MAX], serve[] = "--serve";
-	char *argv[] = {path, serve, NULL}, *environment[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	int ends[2], r;
+	char *argv[] = {NULL, (char[]){"--serve"}, NULL}, *environment[] = {NULL};
 	size_t i;
+	int r;
 
 	if (n->fd >= 0)
 		return 0;
 	if (n->children++ >= CHILDREN_MAX)
 		return -ENOENT;
-	helper_path("fprof-symbols", path, sizeof(path));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-	r = posix_spawn(&n->pid, path, &actions, NULL, argv, environment);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	if (r != 0) {
-		n->pid = 0;
-		close(ends[0]);
-		return -r;
-	}
-	n->fd = ends[0];
+	r = helper_start("fprof-symbols", argv, environment, &n->pid, &n->fd);
+	if (r < 0)
+		return r;
 	for (i = 0; i < n->files.count; i++)
 		if (n->files.at[i].state != STACK_FILE_NONE)
 			n->files.at[i].state = STACK_FILE_NEW;
@@ -169,27 +155,12 @@ static void child_lost(struct stack_names *n)
 }
 
 /* fd: goes along, -1: none. */
-static int tell(struct stack_names *n, struct symbols_request *q, int fd)
+static int tell(struct stack_names *n, const struct symbols_request *q, int fd)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {q, sizeof(*q)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	}
 	n->asked = q->module;
 	n->asked_at = clock_ns(CLOCK_MONOTONIC);
 	n->waits = q->op == SYMBOLS_ASK ? q->count : 1;
-	return sendmsg(n->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return socket_send(n->fd, q, sizeof(*q), fd);
 }
 
 /* ---- asking ---- */
