@@ -115,6 +115,14 @@ void clock_pairs_take(struct clock_pairs *p)
 	clock_pairs_put(p, &best);
 }
 
+void clock_pairs_need(struct clock_pairs *p, enum fprof_clock_kind kind, double hz)
+{
+	if (p->hz > 0.0 || hz <= 0.0)
+		return;
+	clock_pairs_init(p, kind, hz);
+	clock_pairs_take(p);
+}
+
 int clock_pairs_ticks(const struct clock_pairs *p, uint64_t mono, uint64_t *ret_ticks)
 {
 	size_t i;

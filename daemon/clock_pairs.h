@@ -28,6 +28,9 @@ struct clock_pairs {
 	uint64_t steps;	   /* of one clock alone: no time is converted across one */
 };
 void clock_pairs_init(struct clock_pairs *p, enum fprof_clock_kind kind, double hz);
+/* The same for one that is all zero, with its first pair; nothing where that was done, or where the
+ * clock's rate is not known (0). */
+void clock_pairs_need(struct clock_pairs *p, enum fprof_clock_kind kind, double hz);
 /* Reads both clocks: the narrowest of five readings. */
 void clock_pairs_take(struct clock_pairs *p);
 /* The same with a pair that was read elsewhere (tests); older ones than the newest are ignored. */

@@ -271,17 +271,6 @@ static void read_events(struct sched_trace *s)
 	s->heard_to = now;
 }
 
-/* The clock that a session's ticks are of. Its first pair comes before the first event. */
-static void know_clock(struct sched_trace *s, const struct traced *t)
-{
-	struct clock_pairs *pairs = &s->pairs[t->clock];
-
-	if (pairs->hz > 0.0 || t->hz <= 0.0)
-		return;
-	clock_pairs_init(pairs, t->clock, t->hz);
-	clock_pairs_take(pairs);
-}
-
 /* Brings the thread's list up to the callers'. Those that are gone leave the callers' here and are
  * the thread's alone. Called with the lock held. */
 static void take_over(struct sched_trace *s)
@@ -298,7 +287,8 @@ static void take_over(struct sched_trace *s)
 			;
 		if (k == s->mine.count) {
 			s->mine.at[s->mine.count++] = t;
-			know_clock(s, t);
+			/* Its first pair comes before the first event. */
+			clock_pairs_need(&s->pairs[t->clock], t->clock, t->hz);
 		}
 		t->ended = t->gone;
 		if (!t->gone)

@@ -320,17 +320,6 @@ static void obey(struct stack_trace *s, struct sampled *g)
 
 /* ---- rounds ---- */
 
-/* The clock that a session's ticks are of. Its first pair comes before the first sample. */
-static void know_clock(struct stack_trace *s, const struct sampled *g)
-{
-	struct clock_pairs *pairs = &s->pairs[g->clock];
-
-	if (pairs->hz > 0.0 || g->clock_hz <= 0.0)
-		return;
-	clock_pairs_init(pairs, g->clock, g->clock_hz);
-	clock_pairs_take(pairs);
-}
-
 /* Brings the thread's list up to the callers'. Those that are gone leave the callers' here and are
  * the thread's alone. Called with the lock held. */
 static void take_over(struct stack_trace *s)
@@ -347,7 +336,8 @@ static void take_over(struct stack_trace *s)
 		if (k == s->mine.count)
 			s->mine.at[s->mine.count++] = g;
 		if (g->wanted)
-			know_clock(s, g);
+			/* Its first pair comes before the first event. */
+			clock_pairs_need(&s->pairs[g->clock], g->clock, g->clock_hz);
 		g->ended = g->gone;
 		s->health.finishing += g->gone;
 		if (!g->gone)
