@@ -210,14 +210,19 @@ static bool collapse(const struct fprof_memory_header *h, uint64_t at, uint64_t 
 	return true;
 }
 
-void memory_populate(const struct fprof_memory_header *h, uint32_t i)
+uint32_t memory_populate(const struct fprof_memory_header *h, uint32_t i, uint32_t *ret_first)
 {
 	uint64_t bytes = (uint64_t)h->ring_words * sizeof(uint64_t), at;
 	uint8_t *ring = (uint8_t *)(uintptr_t)h + h->rings_offset + i * bytes;
 
-	if (collapse(h, h->rings_offset + i * bytes, bytes) ||
-	    madvise(ring, bytes, MADV_POPULATE_WRITE) == 0 || errno != EINVAL)
-		return;
+	*ret_first = i;
+	if (collapse(h, h->rings_offset + i * bytes, bytes)) {
+		*ret_first = bytes < HUGE ? i - i % (uint32_t)(HUGE / bytes) : i;
+		return bytes < HUGE ? (uint32_t)(HUGE / bytes) : 1;
+	}
+	if (madvise(ring, bytes, MADV_POPULATE_WRITE) == 0 || errno != EINVAL)
+		return 1;
 	for (at = 0; at < bytes; at += PAGE)
 		FPROF_ADD_RELAXED((uint64_t *)(ring + at), UINT64_C(0));
+	return 1;
 }

@@ -28,7 +28,8 @@ void memory_free(struct memory *memory);
 /*
  * Gives pages to ring i of a memory now, so that writing there faults no more: huge ones with what
  * lies beside it, where it can have them. Never changes what is written there. Any thread.
+ * Returns how many rings have them now: those from *ret_first on, i among them.
  */
-void memory_populate(const struct fprof_memory_header *h, uint32_t i);
+uint32_t memory_populate(const struct fprof_memory_header *h, uint32_t i, uint32_t *ret_first);
 
 #endif

@@ -109,18 +109,20 @@ static void slots_used_raise(struct session *s, uint32_t used)
 
 /* ---- modes ---- */
 
-/* The ring's pages, once per slot. */
+/* The ring's pages, once per slot; of those that share a huge page the first one asks for it. */
 static void populate(struct session *s, struct fprof_writer *w)
 {
 	struct fprof_slot *slot = w->slot;
 	int error = errno;
+	uint32_t first, count;
 	uint64_t begin;
 
-	if (w->client[0])
+	if (FPROF_LOAD_RELAXED(&w->client[0]))
 		return;
-	w->client[0] = 1;
 	begin = monotonic_ns();
-	memory_populate(s->head, w->index);
+	count = memory_populate(s->head, w->index, &first);
+	while (count-- > 0)
+		FPROF_STORE_RELAXED(&s->writers[first + count].client[0], UINT64_C(1));
 	fprof_slot_own_begin(slot);
 	FPROF_STORE_RELAXED(&slot->populate_ns, monotonic_ns() - begin);
 	fprof_slot_own_end(slot);
