@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: MIT
 // A daemon with a browser in front of it. The daemon's side is that of the API tests.
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { BUILD, World } from '../api/world.mjs';
 
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const require = createRequire(import.meta.url);
+
+/** Why a test that needs a browser and these programs cannot run, or false. */
+export function missing(...programs) {
+	if (!existsSync(CHROMIUM))
+		return `no browser: ${CHROMIUM} is not there`;
+	const program = programs.find((name) => !existsSync(path.join(BUILD, name)));
+	return program ? `not built: ${path.join(BUILD, program)}` : false;
+}
+
+/** All that axe finds in the page, or in an element of it, as readable lines. */
+export async function axe(page, selector) {
+	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+	const { violations } = await page.evaluate((at) => globalThis.axe.run(at ?? document, { resultTypes: ['violations'] }), selector);
+	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
+}
 
 export class PageWorld extends World {
 	constructor() {

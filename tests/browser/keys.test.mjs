@@ -3,24 +3,16 @@
 // doubtful clock is told of at every number.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import test from 'node:test';
 
 import { KEYS } from '../../web/keys.js';
 import { TABS } from '../../web/view.js';
-import { BUILD, ROOT, until } from '../api/world.mjs';
-import { CHROMIUM, PageWorld } from './browser.mjs';
+import { until } from '../api/world.mjs';
+import { missing, PageWorld } from './browser.mjs';
 
 const FRAMES = 900;
 
-function missing() {
-	if (!existsSync(CHROMIUM))
-		return `no browser: ${CHROMIUM} is not there`;
-	return existsSync(path.join(BUILD, 'game')) ? false : `not built: ${path.join(BUILD, 'game')}`;
-}
-
-test('keys', { skip: missing(), timeout: 300_000 }, async (t) => {
+test('keys', { skip: missing('game'), timeout: 300_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
 	const world = new PageWorld();
 	t.after(() => world.close());

@@ -3,8 +3,7 @@
 // on each other, as a visit does. FPROF_SHOTS=DIR keeps the screenshots.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 
@@ -12,26 +11,11 @@ import { count, duration, milliseconds } from '../../web/format.js';
 import { KEYS } from '../../web/keys.js';
 import { HOLDERS } from '../../web/palette.js';
 import { TABS } from '../../web/view.js';
-import { BUILD, DOOM, ROOT, WAD, until } from '../api/world.mjs';
-import { CHROMIUM, PageWorld } from './browser.mjs';
+import { DOOM, ROOT, WAD, until } from '../api/world.mjs';
+import { axe, missing, PageWorld } from './browser.mjs';
 
 // What `-timedemo demo3` draws: a machine that is busy makes it skip one or two steps of its melt.
 const DOOM_FRAMES = [1279, 1280, 1281];
-const require = createRequire(import.meta.url);
-
-function missing() {
-	if (!existsSync(CHROMIUM))
-		return `no browser: ${CHROMIUM} is not there`;
-	const program = ['fprofd', 'fprof', 'libfprof.so', 'libfprof-preload.so'].find((name) => !existsSync(path.join(BUILD, name)));
-	return program ? `not built: ${path.join(BUILD, program)}` : false;
-}
-
-/** All that axe finds, as readable lines. */
-async function axe(page) {
-	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-	const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }));
-	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
-}
 
 const hashOf = async (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 
@@ -73,7 +57,7 @@ async function tableOf(page, id) {
 		.map((row) => [...row.children].map((cell) => cell.textContent)), id);
 }
 
-test('the page', { skip: missing(), timeout: 900_000 }, async (t) => {
+test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-preload.so'), timeout: 900_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
 	const world = new PageWorld();
 	t.after(() => world.close());

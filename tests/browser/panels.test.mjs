@@ -3,37 +3,20 @@
 // finds nothing. The steps build on each other.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import test from 'node:test';
 
 import { bytes, count, duration, milliseconds } from '../../web/format.js';
 import { TABS } from '../../web/view.js';
-import { BUILD, until } from '../api/world.mjs';
-import { CHROMIUM, PageWorld } from './browser.mjs';
+import { until } from '../api/world.mjs';
+import { axe, missing, PageWorld } from './browser.mjs';
 
-const require = createRequire(import.meta.url);
 const HITCH = 120;
-
-function missing() {
-	if (!existsSync(CHROMIUM))
-		return `no browser: ${CHROMIUM} is not there`;
-	return existsSync(path.join(BUILD, 'game')) ? false : `not built: ${path.join(BUILD, 'game')}`;
-}
-
-/** All that axe finds in the element, as readable lines. */
-async function axe(page, selector) {
-	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-	const { violations } = await page.evaluate((at) => globalThis.axe.run(at, { resultTypes: ['violations'] }), selector);
-	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
-}
 
 /** The cells of the table in a panel, by row. */
 const cellsOf = (page, selector) => page.evaluate((at) => [...document.querySelectorAll(`${at} tbody tr`)]
 	.map((row) => [...row.children].map((cell) => cell.textContent)), selector);
 
-test('the panels', { skip: missing(), timeout: 900_000 }, async (t) => {
+test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
 	const world = new PageWorld();
 	t.after(() => world.close());

@@ -3,23 +3,17 @@
 // who held the lock, save, reopen and get the same. What it shows is held against the API and against what the games do.
 
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 
 import { count, duration, milliseconds, percent } from '../../web/format.js';
-import { BUILD, ROOT, until } from '../api/world.mjs';
-import { CHROMIUM, PageWorld } from './browser.mjs';
+import { ROOT, until } from '../api/world.mjs';
+import { missing, PageWorld } from './browser.mjs';
 
 const HITCH = 120;
 
-function missing() {
-	if (!existsSync(CHROMIUM))
-		return `no browser: ${CHROMIUM} is not there`;
-	return existsSync(path.join(BUILD, 'game')) ? false : `not built: ${path.join(BUILD, 'game')}`;
-}
-
-test('tasks, by keyboard', { skip: missing(), timeout: 300_000 }, async (t) => {
+test('tasks, by keyboard', { skip: missing('game'), timeout: 300_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
 	const world = new PageWorld();
 	t.after(() => world.close());

@@ -3,34 +3,20 @@
 // build on each other.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
 
 import { count, duration, milliseconds, percent } from '../../web/format.js';
-import { BUILD, ROOT } from '../api/world.mjs';
-import { CHROMIUM, PageWorld } from './browser.mjs';
+import { ROOT } from '../api/world.mjs';
+import { axe, missing, PageWorld } from './browser.mjs';
 
-const require = createRequire(import.meta.url);
 const BUNDLE = 150_000;
-
-function missing() {
-	if (!existsSync(CHROMIUM))
-		return `no browser: ${CHROMIUM} is not there`;
-	return existsSync(path.join(BUILD, 'game')) ? false : `not built: ${path.join(BUILD, 'game')}`;
-}
-
-async function axe(page) {
-	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-	const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }));
-	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
-}
 
 const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
 
-test('the timeline', { skip: missing(), timeout: 300_000 }, async (t) => {
+test('the timeline', { skip: missing('game'), timeout: 300_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
 	const world = new PageWorld();
 	t.after(() => world.close());
