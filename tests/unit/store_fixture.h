@@ -18,6 +18,7 @@
 #include "daemon/chunk_build.h"
 #include "daemon/config.h"
 #include "daemon/history.h"
+#include "daemon/sched_log.h"
 #include "daemon/sql.h"
 #include "daemon/store.h"
 #include "daemon/util.h"
@@ -395,6 +396,28 @@ static UNUSED void assert_sound(const char *path)
 	assert_string_equal((const char *)sqlite3_column_text(stmt, 0), "ok");
 	sqlite3_finalize(stmt);
 	sqlite3_close(db);
+}
+
+/* What the scheduler did with a thread of session 1: from the time of each record on it is so. */
+static UNUSED void add_schedule(struct batch *b, int32_t tid, const struct sched_record *records,
+				size_t count)
+{
+	struct sched_chunk chunk;
+	struct sched_log log;
+	size_t i;
+
+	sched_log_init(&log);
+	for (i = 0; i < count; i++)
+		assert_int_equal(sched_log_put(&log, &records[i]), 0);
+	sched_log_take(&log, &chunk);
+	PUSH(&b->scheds, (struct sched_row){.session = 1,
+					    .tid = tid,
+					    .t0 = chunk.t0,
+					    .t1 = chunk.t1,
+					    .records = chunk.records,
+					    .data = chunk.data,
+					    .bytes = (uint32_t)chunk.bytes});
+	sched_log_deinit(&log);
 }
 
 #endif

@@ -16,27 +16,6 @@ static struct sched_who who(uint32_t tid)
 	return (struct sched_who){.tid = tid, .tgid = 1, .comm = "thread"};
 }
 
-static void add_schedule(struct batch *b, int32_t tid, const struct sched_record *records,
-			 size_t count)
-{
-	struct sched_chunk chunk;
-	struct sched_log log;
-	size_t i;
-
-	sched_log_init(&log);
-	for (i = 0; i < count; i++)
-		assert_int_equal(sched_log_put(&log, &records[i]), 0);
-	sched_log_take(&log, &chunk);
-	PUSH(&b->scheds, (struct sched_row){.session = 1,
-					    .tid = tid,
-					    .t0 = chunk.t0,
-					    .t1 = chunk.t1,
-					    .records = chunk.records,
-					    .data = chunk.data,
-					    .bytes = (uint32_t)chunk.bytes});
-	sched_log_deinit(&log);
-}
-
 /* Frames 1..3 of 1000 ns each, the first the startup frame; tracks 1, 2, 3 are MAIN, A and B. */
 static struct batch *three_threads(void)
 {

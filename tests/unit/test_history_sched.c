@@ -9,20 +9,7 @@
 /* One that runs from t on and is heard of no more. */
 static void add_running(struct batch *b, int64_t t)
 {
-	struct sched_log log;
-	struct sched_chunk chunk;
-
-	sched_log_init(&log);
-	assert_int_equal(sched_log_put(&log, &(struct sched_record){.kind = SCHED_RUN, .t = t}), 0);
-	sched_log_take(&log, &chunk);
-	PUSH(&b->scheds, (struct sched_row){.session = 1,
-					    .tid = TID,
-					    .t0 = chunk.t0,
-					    .t1 = chunk.t1,
-					    .records = chunk.records,
-					    .data = chunk.data,
-					    .bytes = (uint32_t)chunk.bytes});
-	sched_log_deinit(&log);
+	add_schedule(b, TID, &(struct sched_record){.kind = SCHED_RUN, .t = t}, 1);
 }
 
 static void add_heard(struct batch *b, int64_t t0, int64_t t1)

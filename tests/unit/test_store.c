@@ -14,15 +14,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	fixture_deinit(f);
-	free(f);
-	return 0;
-}
-
 static void every_kind_of_row_is_stored(void **state)
 {
 	struct fixture *f = *state;
@@ -571,28 +562,36 @@ static void the_state_directory_is_private(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_kind_of_row_is_stored, setup, teardown),
-		cmocka_unit_test_setup_teardown(each_batch_is_announced_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_kind_of_row_is_stored, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(each_batch_is_announced_once, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(frames_keep_events_600_and_rows_3600, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(history_frames_is_obeyed, setup, teardown),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(history_frames_is_obeyed, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(a_silent_track_keeps_its_last_chunk, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_budget_holds_under_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_session_has_its_own_bound, setup, teardown),
-		cmocka_unit_test_setup_teardown(ended_sessions_go_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(at_most_64_ended_sessions_stay, setup, teardown),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(the_budget_holds_under_load, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(one_session_has_its_own_bound, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(ended_sessions_go_first, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(at_most_64_ended_sessions_stay, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(one_users_short_sessions_push_out_no_other_users,
-						setup, teardown),
+						setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(rows_of_unknown_sessions_are_counted, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_session_is_resumed_where_it_was, setup, teardown),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_session_is_resumed_where_it_was, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(a_stale_session_ends_with_its_last_event, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(session_ids_are_never_used_twice, setup, teardown),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(session_ids_are_never_used_twice, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(without_a_state_directory_ids_are_from_the_clock,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(the_state_directory_is_private, setup, teardown),
+						setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(the_state_directory_is_private, setup,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests_name("store", tests, NULL, NULL);

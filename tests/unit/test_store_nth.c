@@ -20,15 +20,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	fixture_deinit(f);
-	free(f);
-	return 0;
-}
-
 static void record(struct fixture *f)
 {
 	uint64_t n;
@@ -179,7 +170,7 @@ static void an_allocation_fails_at_open(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(an_allocation_fails),	TEST(a_write_fails_once),
 		TEST(writes_fail_from_then_on), TEST(the_disk_is_full_from_then_on),

@@ -615,28 +615,6 @@ static void selected_ranks_are_the_sorted_ones(void **state)
 		}
 }
 
-/* The scheduler's word of the thread with a tid: from t on it is so, up to the last. */
-static void add_schedule(struct batch *b, int32_t tid, const struct sched_record *records,
-			 size_t count)
-{
-	struct sched_chunk chunk;
-	struct sched_log log;
-	size_t i;
-
-	sched_log_init(&log);
-	for (i = 0; i < count; i++)
-		assert_int_equal(sched_log_put(&log, &records[i]), 0);
-	sched_log_take(&log, &chunk);
-	PUSH(&b->scheds, (struct sched_row){.session = 1,
-					    .tid = tid,
-					    .t0 = chunk.t0,
-					    .t1 = chunk.t1,
-					    .records = chunk.records,
-					    .data = chunk.data,
-					    .bytes = (uint32_t)chunk.bytes});
-	sched_log_deinit(&log);
-}
-
 static void assert_kernel(const struct zone_kernel_ns *got, int64_t on_cpu, int64_t runnable,
 			  int64_t blocked)
 {

@@ -20,15 +20,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	fixture_deinit(f);
-	free(f);
-	return 0;
-}
-
 static void submit(struct fixture *f, struct batch *b)
 {
 	store_submit(f->store, b);
@@ -423,7 +414,7 @@ static void what_failed_is_counted_once(void **state)
 	assert_true(tried > 40);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
 {
