@@ -85,21 +85,11 @@ static void a_wake_that_is_heard_of_late_has_no_waker(void **state)
 	struct fixture *f = *state;
 	struct batch *b = first_batch(1, 1);
 	sched_intervals_vec got = {0};
-	struct sched_log log;
-	struct sched_chunk chunk;
+	const struct sched_record records[] = {
+		{.kind = SCHED_BLOCK, .t = 10},
+		{.kind = SCHED_WAKE, .t = 20, .who = {.tid = 7, .tgid = 1}}};
 
-	sched_log_init(&log);
-	sched_log_put(&log, &(struct sched_record){.kind = SCHED_BLOCK, .t = 10});
-	sched_log_put(&log, &(struct sched_record){
-				    .kind = SCHED_WAKE, .t = 20, .who = {.tid = 7, .tgid = 1}});
-	sched_log_take(&log, &chunk);
-	PUSH(&b->scheds, (struct sched_row){.session = 1,
-					    .tid = TID,
-					    .t0 = chunk.t0,
-					    .t1 = chunk.t1,
-					    .records = chunk.records,
-					    .data = chunk.data,
-					    .bytes = (uint32_t)chunk.bytes});
+	add_schedule(b, TID, records, 2);
 	add_heard(b, 0, 15);
 	add_heard(b, 30, 50);
 	fixture_submit(f, b);
@@ -110,7 +100,6 @@ static void a_wake_that_is_heard_of_late_has_no_waker(void **state)
 	assert_int_equal(got.at[2].state, SCHED_STATE_RUNNABLE);
 	assert_int_equal(got.at[2].who.tid, 0);
 	VEC_FREE(&got);
-	sched_log_deinit(&log);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
