@@ -104,6 +104,22 @@ static struct game *game_find(const struct games *games, const struct peer *peer
 	return NULL;
 }
 
+/* A process that was gone before its connection was looked at has no start time any more. It is a
+ * game's if it runs that one's image, of which other processes do not know. */
+static struct game *game_of_hello(const struct games *games, const struct peer *peer,
+				  const struct fprof_msg_hello *hello)
+{
+	struct game *game = game_find(games, peer);
+
+	if (game || peer->start != 0)
+		return game;
+	for (game = games->first; game; game = game->next)
+		if (game->session && game->peer.pid == peer->pid && game->peer.uid == peer->uid &&
+		    game->image_id == hello->image_id)
+			return game;
+	return NULL;
+}
+
 static void game_unlink(struct games *games, struct game *game)
 {
 	struct game **link = &games->first;
@@ -468,7 +484,7 @@ static int add_memory(struct games *games, struct game *game, const struct fprof
 static int say_hello(struct games *games, struct peer *peer, const struct fprof_msg_hello *hello,
 		     int memory_fd, bool attached, struct game **ret_game, const char **ret_why)
 {
-	struct game *game = game_find(games, peer);
+	struct game *game = game_of_hello(games, peer, hello);
 	bool is_new = !game;
 	int r;
 

@@ -44,7 +44,8 @@ struct daemon {
 	struct loop *loop;
 	struct loop_source *stop_source;
 	pthread_t thread;
-	sem_t ready;
+	sem_t ready, held, go_on;
+	bool hold; /* on_stop waits instead */
 	int stop_fd, result;
 	int inherited; /* a listening socket, -1: none */
 	char dir[64];
@@ -53,10 +54,16 @@ struct daemon {
 static void on_stop(void *userdata, int fd, unsigned events)
 {
 	struct daemon *d = userdata;
+	uint64_t count;
 
-	(void)fd;
 	(void)events;
-	loop_stop(d->loop);
+	if (!d->hold) {
+		loop_stop(d->loop);
+		return;
+	}
+	d->hold = read(fd, &count, sizeof(count)) != sizeof(count);
+	sem_post(&d->held);
+	sem_wait(&d->go_on);
 }
 
 static int loop_part_begin(struct daemon *d)
@@ -95,6 +102,8 @@ static void daemon_start(struct daemon *d)
 	assert_int_equal(store_new(&d->config, NULL, NULL, &d->store), 0);
 	assert_int_equal(drain_new(&d->config, d->store, &d->drain), 0);
 	sem_init(&d->ready, 0, 0);
+	sem_init(&d->held, 0, 0);
+	sem_init(&d->go_on, 0, 0);
 	assert_int_equal(pthread_create(&d->thread, NULL, loop_part, d), 0);
 	sem_wait(&d->ready);
 	assert_int_equal(d->result, 0);
@@ -731,8 +740,16 @@ struct child {
 	int status;
 };
 
-/* CHILD_RETURNS: says hello once more before its goodbye. */
-enum child_way { CHILD_BYE, CHILD_SILENT, CHILD_KILLED, CHILD_TERMINATED, CHILD_RETURNS };
+/* CHILD_RETURNS: says hello once more before its goodbye. CHILD_SECOND: with another memory, and no
+ * goodbye. */
+enum child_way {
+	CHILD_BYE,
+	CHILD_SILENT,
+	CHILD_KILLED,
+	CHILD_TERMINATED,
+	CHILD_RETURNS,
+	CHILD_SECOND,
+};
 
 static void child_main(const struct daemon *d, enum child_way way, int control)
 {
@@ -752,6 +769,8 @@ static void child_main(const struct daemon *d, enum child_way way, int control)
 		_exit(92);
 	if (way == CHILD_RETURNS)
 		fd = game_hello(d, (uint64_t)getpid(), IMAGE_ID);
+	if (way == CHILD_SECOND && game_hello(d, (uint64_t)getpid() + 1, IMAGE_ID) < 0)
+		_exit(94);
 	if ((way == CHILD_BYE || way == CHILD_RETURNS) && game_bye(fd) < 0)
 		_exit(93);
 	if (way == CHILD_TERMINATED)
@@ -859,6 +878,32 @@ static void test_a_game_that_is_gone_before_its_welcome(void **state)
 	history_session_deinit(&session);
 	history_close(history);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* A game and the hook in it each have a library: the second one connects, the game ends and is
+ * waited for, and only then the daemon comes to look. */
+static void test_a_second_library_of_a_game_that_is_gone(void **state)
+{
+	struct daemon *d = *state;
+	history_sessions_vec sessions = {0};
+	struct history *history;
+	uint64_t one = 1;
+	struct child c;
+
+	child_begin(d, CHILD_SECOND, &c);
+	assert_int_equal(c.status, 0);
+	expect_live(d, c.session);
+	d->hold = true;
+	assert_int_equal(write(d->stop_fd, &one, sizeof(one)), sizeof(one));
+	sem_wait(&d->held);
+	child_end(&c);
+	sem_post(&d->go_on);
+	expect_ended(d, c.session, SESSION_ENDED, "exit status 0, without a goodbye");
+	assert_int_equal(history_open(d->store, &history), 0);
+	assert_int_equal(history_sessions(history, HISTORY_ANY_UID, &sessions), 0);
+	assert_int_equal(sessions.count, 1);
+	history_sessions_free(&sessions);
+	history_close(history);
 }
 
 static void test_exec_begins_another_session(void **state)
@@ -1129,6 +1174,7 @@ int main(void)
 		T(test_a_signal_to_end_is_no_crash),
 		T(test_kill_9),
 		T(test_a_game_that_is_gone_before_its_welcome),
+		T(test_a_second_library_of_a_game_that_is_gone),
 		T(test_exec_begins_another_session),
 		T(test_max_sessions),
 		T(test_a_session_goes_on_after_a_restart),
