@@ -192,22 +192,32 @@ verdict() { # name, what is wrong or nothing
 	fi
 }
 
+# Seconds of processors in what `times` wrote: those of the children.
+cpu_seconds() { # file
+	awk 'NR == 2 { split($1, user, "m"); split($2, sys, "m"); print int((user[1] + sys[1]) * 60 + user[2] + sys[2]) }' "$1"
+}
+
 declare -A running=() began=() took=()
 reap() {
-	local pid status=0
+	local pid status=0 name log
 	wait -n -p pid "${!running[@]}" || status=$?
 	report "${running[$pid]}" "$status"
-	took[${names[${running[$pid]}]}]=$((SECONDS - began[$pid]))
+	name=${names[${running[$pid]}]}
+	log=$logs/${name//\//.}
+	took[$name]="$((SECONDS - began[$pid])) s, $(cpu_seconds "$log.times") of processors:"
 	unset "running[$pid]"
 }
 
 run_jobs() {
-	local i
+	local i log
 	for i in "${!names[@]}"; do
 		while [ ${#running[@]} -ge "$JOBS" ] || { [ "$i" -le "$alone" ] && [ ${#running[@]} -gt 0 ]; }; do
 			reap
 		done
-		timeout --kill-after=10 1500 bash -c "${commands[i]}" >"$logs/${names[i]//\//.}.log" 2>&1 </dev/null &
+		log=$logs/${names[i]//\//.}
+		# shellcheck disable=SC2016
+		timeout --kill-after=10 1500 bash -c 'bash -c "$1"; status=$?; times >"$2.times"; exit $status' \
+			job "${commands[i]}" "$log" >"$log.log" 2>&1 </dev/null &
 		running[$!]=$i
 		began[$!]=$SECONDS
 	done
@@ -249,10 +259,9 @@ ours_before=$(ours | sort)
 run_jobs
 check_leftovers
 times >"$logs/times"
-cpu=$(awk 'NR == 2 { split($1, user, "m"); split($2, sys, "m"); print int((user[1] + sys[1]) * 60 + user[2] + sys[2]) }' "$logs/times")
-echo "took $SECONDS s and $cpu s of processors, $built s to build; the longest jobs:"
+echo "took $SECONDS s and $(cpu_seconds "$logs/times") s of processors, $built s to build; the longest jobs:"
 for name in "${!took[@]}"; do
-	echo "${took[$name]} s $name"
+	echo "${took[$name]} $name"
 done | sort -rn | head -n 15 | sed 's/^/    /'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

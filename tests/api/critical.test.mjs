@@ -193,9 +193,10 @@ test('a sleep is the sleeping thread\'s own, and a timer ended it', async (t) =>
 		// whatever is saved before it, the limiter waits for its moment
 		const [slept] = paths.zones.filter((row) => row.name === zone);
 		assert.ok(slept.gain_ns > 0.8 * paths.blocked_ns, JSON.stringify(slept));
-		// a wake in some hundreds is told to nobody
+		// a wake in some hundreds is told to nobody, and on a busy machine a switch, too
 		const ended = paths.waits_ended_by_ns;
-		assert.ok(ended.interrupt > 0.6 * paths.blocked_ns && ended.interrupt + ended.lost > 0.9 * paths.blocked_ns, JSON.stringify(ended));
+		assert.ok(ended.interrupt > 0.6 * paths.blocked_ns, JSON.stringify(ended));
+		assert.ok(ended.interrupt + ended.lost + ended.still > 0.9 * paths.blocked_ns, JSON.stringify(ended));
 		const slept_in = [];
 		for (const n of [4, 5, 6, 7, 8])
 			slept_in.push(...(await ask(game.id, `frames/${n}/critical-path`)).intervals.filter((one) => one.state === 'blocked'));

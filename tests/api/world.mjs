@@ -107,9 +107,12 @@ export class World {
 		return this.request('GET', what, options);
 	}
 
-	/** The JSON of an answer that must be good. */
+	/** The JSON of an answer that must be good. Who is told to come later does. */
 	async api(what, options) {
-		const answer = await this.get(`/api/v1${what}`, options);
+		const answer = await until(`${what} is answered`, async () => {
+			const now = await this.get(`/api/v1${what}`, options);
+			return (now.status !== 503 || !now.text.includes('/problems/busy')) && now;
+		});
 		if (answer.status !== 200)
 			throw new Error(`${what}: ${answer.status} ${answer.text}`);
 		return JSON.parse(answer.text);

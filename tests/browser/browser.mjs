@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { BUILD, World } from '../api/world.mjs';
+import { BUILD, until, World } from '../api/world.mjs';
 
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const require = createRequire(import.meta.url);
@@ -19,10 +19,16 @@ export function missing(...programs) {
 	return program ? `not built: ${path.join(BUILD, program)}` : false;
 }
 
-/** All that axe finds in the page, or in an element of it, as readable lines. */
-export async function axe(page, selector) {
-	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-	const { violations } = await page.evaluate((at) => globalThis.axe.run(at ?? document, { resultTypes: ['violations'] }), selector);
+/** The colours that the page is looked at in, and the rules of axe whose answer another colour changes. */
+export const COLOURS = [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }];
+export const RULES_OF_COLOUR = ['color-contrast', 'link-in-text-block'];
+
+/** All that axe finds in the page, or in an element of it, as readable lines. `rules`: only these. */
+export async function axe(page, selector, rules) {
+	if (!await page.evaluate(() => 'axe' in globalThis))
+		await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+	const { violations } = await page.evaluate(([at, only]) => globalThis.axe.run(at ?? document,
+		{ resultTypes: ['violations'], ...only && { runOnly: only } }), [selector, rules]);
 	return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${one.help}: ${node.html}`));
 }
 
@@ -30,8 +36,9 @@ export class PageWorld extends World {
 	constructor() {
 		super();
 		this.scratch = mkdtempSync(path.join(tmpdir(), 'fprof-page-'));
-		this.shots = process.env.FPROF_SHOTS ?? path.join(this.scratch, 'shots');
-		mkdirSync(this.shots, { recursive: true });
+		this.shots = process.env.FPROF_SHOTS;
+		if (this.shots)
+			mkdirSync(this.shots, { recursive: true });
 	}
 
 	get url() {
@@ -77,10 +84,34 @@ export class PageWorld extends World {
 				this.faults.push(message.text());
 		});
 		this.page.on('pageerror', (error) => this.faults.push(error.stack));
+		this.asking = new Set();
+		this.page.on('request', (request) => {
+			// what a page that is left had asked for never ends
+			if (request.isNavigationRequest())
+				this.asking.clear();
+			if (request.resourceType() !== 'eventsource')
+				this.asking.add(request);
+		});
+		for (const end of ['requestfinished', 'requestfailed'])
+			this.page.on(end, (request) => this.asking.delete(request));
 	}
 
-	shot(name, options) {
-		return this.page.screenshot({ path: path.join(this.shots, `${name}.png`), ...options });
+	/** Until what the page asked for has come and is drawn, and it asks for nothing more because of it. */
+	async settled() {
+		const drawn = () => this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+		await until('the page asks for nothing', async () => {
+			await drawn();
+			if (this.asking.size)
+				return false;
+			await drawn();
+			return !this.asking.size;
+		});
+	}
+
+	/** A picture for the documentation, where it is asked for. */
+	async shot(name, options) {
+		if (this.shots)
+			await this.page.screenshot({ path: path.join(this.shots, `${name}.png`), ...options });
 	}
 
 	async close() {

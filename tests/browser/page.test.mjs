@@ -12,7 +12,7 @@ import { KEYS } from '../../web/keys.js';
 import { HOLDERS } from '../../web/palette.js';
 import { TABS } from '../../web/view.js';
 import { DOOM, ROOT, WAD, until } from '../api/world.mjs';
-import { axe, missing, PageWorld } from './browser.mjs';
+import { axe, COLOURS, missing, PageWorld, RULES_OF_COLOUR } from './browser.mjs';
 
 // What `-timedemo demo3` draws: a machine that is busy makes it skip one or two steps of its melt.
 const DOOM_FRAMES = [1279, 1280, 1281];
@@ -284,11 +284,11 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 	await t.test('axe finds nothing, in light, dark and forced colours', async () => {
 		await page.click('#frames-table > summary');
 		await page.fill('#frames-table input', await text('#card-frame dd >> nth=0'));
-		for (const media of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }]) {
+		for (const [at, media] of COLOURS.entries()) {
 			await page.emulateMedia(media);
 			await page.evaluate(() => scrollTo(0, 0));
 			await shot(`view-${Object.values(media)[0]}`);
-			assert.deepEqual(await axe(page), []);
+			assert.deepEqual(await axe(page, undefined, at > 0 && RULES_OF_COLOUR), []);
 		}
 		await page.emulateMedia({ forcedColors: 'none', colorScheme: 'light' });
 		assert.deepEqual(faults, []);

@@ -2,7 +2,8 @@
 /*
  * 300 frames of 500 zones on two threads with 32 counters, after a warm-up. Counts allocations
  * (it defines malloc), and makes a system call of its own, getppid, where the measured part
- * begins and ends, so that a trace can tell what lies between.
+ * begins and ends, so that a trace can tell what lies between. Arguments: whether there is a
+ * daemon, and how many milliseconds a frame takes.
  */
 #include <fprof.h>
 
@@ -10,12 +11,13 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FRAMES = 300, ZONES = 500, COUNTERS = 32, WARM_UP = 30, FRAME_NS = 8000000 };
+enum { FRAMES = 300, ZONES = 500, COUNTERS = 32, WARM_UP = 30 };
 
 static uint64_t allocations;
 
@@ -119,12 +121,15 @@ static void *second_thread(void *unused)
 int main(int argc, char **argv)
 {
 	struct fake_daemon d;
-	uint64_t before = 0, after, due;
+	uint64_t before = 0, after, due, frame_ns;
 	pid_t daemon = -1;
 	pthread_t thread;
 	uint32_t frame;
 
-	if (argc > 1 && !strcmp(argv[1], "daemon"))
+	if (argc < 3)
+		return 2;
+	frame_ns = strtoull(argv[2], NULL, 10) * 1000000;
+	if (!strcmp(argv[1], "daemon"))
 		daemon = daemon_start(&d);
 	counters_init();
 	if (pthread_create(&thread, NULL, second_thread, NULL))
@@ -139,7 +144,7 @@ int main(int argc, char **argv)
 		meet(0, frame);
 		fprof_frame_mark();
 		/* spins: sleeping is a system call */
-		for (due += FRAME_NS; now_ns() < due;)
+		for (due += frame_ns; now_ns() < due;)
 			;
 	}
 	syscall(SYS_getppid);

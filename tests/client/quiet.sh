@@ -10,14 +10,14 @@
 program quiet shm/reader.c
 ways=("daemon" "" "run")
 for way in "${ways[@]}"; do
-	out=$(FPROF_RUN=${way#daemon} "$OUT/quiet" "$way") || fail "$way: it ended with $?"
+	out=$(FPROF_RUN=${way#daemon} "$OUT/quiet" "$way" 0) || fail "$way: it ended with $?"
 	[ "$out" = "allocations 0" ] || fail "$way: $out"
 done
 command -v strace >/dev/null || skip "strace is not installed; allocations are checked"
 strace -f -qq -o /dev/null true 2>/dev/null ||
 	skip "ptrace is refused here; allocations are checked"
 for way in "${ways[@]}"; do
-	FPROF_RUN=${way#daemon} strace -f -qq -ttt -o "$OUT/trace" "$OUT/quiet" "$way" >/dev/null ||
+	FPROF_RUN=${way#daemon} strace -f -qq -ttt -o "$OUT/trace" "$OUT/quiet" "$way" 4 >/dev/null ||
 		fail "$way: under strace it ended with $?"
 	awk -v way="${way:-nothing}" '
 		{ line[NR] = $0; if (/getppid\(/) count[$1]++ }

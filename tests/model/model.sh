@@ -8,14 +8,15 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# verify NAME EXPECTED [-DMUTANT]: runs spin over every interleaving; EXPECTED is sound or torn.
+# verify NAME EXPECTED [-DMUTANT]: runs spin over every interleaving; EXPECTED is sound or torn. In a mutant it looks for
+# the first torn read, to which it comes sooner from the other end.
 verify() {
 	local name=$1 expected=$2 found
 	shift 2
 	mkdir "$work/$name"
 	cd "$work/$name"
 	spin "$@" -a "$here/ring.pml" >spin.log
-	gcc -O2 -w -DSAFETY -DMEMLIM=3000 -o pan pan.c
+	gcc -O2 -w -DSAFETY -DMEMLIM=3000 ${1:+-DREVERSE -DT_REVERSE} -o pan pan.c
 	./pan -m2000000 >pan.log 2>&1 || true
 	if grep -q 'max search depth too small\|out of memory' pan.log; then
 		found=incomplete
