@@ -174,8 +174,10 @@ $(B)/libfprofd.a: $(DAEMON_LIB) $(SHM_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# Unit tests: one program a file; those of the client library see its inside instead.
+# Unit tests: one program a file; those of the client library see its inside instead. Sanitizers look at what is tested,
+# and at addresses in the test.
 units: $(UNIT_BIN)
+$(UNIT_BIN): private COMPILE += $(if $(SAN),-O0 -fno-sanitize=undefined -lubsan)
 
 $(B)/tests/unit/test_client_%: tests/unit/test_client_%.c $(CLIENT_OBJ)
 	@mkdir -p $(@D)
