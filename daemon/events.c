@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection is suspended while its client has nothing to read. The library notices a closed
- * peer only when it writes, so a client that is gone stays until the next event or keep-alive.
+ * peer only when it writes, so we look ourselves: a client that is gone would hold a place, and the
+ * recording of a session that is recorded on demand. One that shuts down its sending side is gone.
  */
 #include "events.h"
 
@@ -19,6 +20,7 @@
 /* An open event stream. */
 struct events {
 	struct MHD_Connection *connection;
+	int fd;
 	struct stream_client *client;
 	struct consumers *consumers;
 	uint64_t consumer; /* it holds what it listens to */
@@ -32,6 +34,14 @@ static void events_sleep(void *userdata)
 static void events_wake(void *userdata)
 {
 	MHD_resume_connection(((struct events *)userdata)->connection);
+}
+
+static bool events_gone(void *userdata)
+{
+	char byte;
+	ssize_t n = recv(((struct events *)userdata)->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 static ssize_t events_read(void *userdata, uint64_t position, char *buf, size_t max)
@@ -97,13 +107,13 @@ static void check_resume(const struct api *api, const struct api_request *q,
 		filter->resume_session = filter->resume_frame = 0;
 }
 
-static struct MHD_Response *open_stream(const struct api *api, struct MHD_Connection *c,
+static struct MHD_Response *open_stream(const struct api *api, struct MHD_Connection *c, int fd,
 					const struct stream_filter *filter, struct api_answer *a)
 {
 	static const struct api_problem full = {503, "too-many-streams",
 						"Too many listen to the stream", NULL, NULL};
 	struct events *e = calloc(1, sizeof(*e));
-	struct stream_sleeper sleeper = {events_sleep, events_wake, e};
+	struct stream_sleeper sleeper = {events_sleep, events_wake, events_gone, e};
 	struct MHD_Response *r;
 	int rc = e ? stream_client_new(api->hub, filter, &sleeper, &e->client) : -ENOMEM;
 
@@ -114,6 +124,7 @@ static struct MHD_Response *open_stream(const struct api *api, struct MHD_Connec
 		return NULL;
 	}
 	e->connection = c;
+	e->fd = fd;
 	e->consumers = control_set_consumers(drain_controls(api->context->drain));
 	e->consumer = consumers_stream_begin(e->consumers, filter->session, filter->uid);
 	control_set_update(drain_controls(api->context->drain));
@@ -128,8 +139,7 @@ enum MHD_Result events_respond(const struct api *api, struct MHD_Connection *c,
 			       const struct request_headers *h, const struct api_request *q,
 			       struct api_answer *a)
 {
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	int fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	struct stream_filter filter = {0};
 	struct MHD_Response *r = NULL;
 	enum MHD_Result result;
@@ -137,12 +147,11 @@ enum MHD_Result events_respond(const struct api *api, struct MHD_Connection *c,
 
 	if (parse_stream(api, q, h, a, &filter)) {
 		check_resume(api, q, &filter);
-		r = open_stream(api, c, &filter, a);
+		r = open_stream(api, c, fd, &filter, a);
 	}
 	if (!r)
 		return respond(c, h, a);
-	if (fd)
-		setsockopt(fd->connect_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	a->type = "text/event-stream";
 	respond_headers(r, a, "");
 	result = MHD_queue_response(c, 200, r);

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#define LOOK_MS	      1000 /* whether who listens is still there */
 #define KEEPALIVE_MS  15000
 #define AGAIN_MS      100 /* after a history that could not be read */
 #define REPLAY_FRAMES 128 /* read at once for a client that catches up */
@@ -40,9 +41,10 @@ struct feed {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
-	bool again;		   /* news were put back: not at once again */
-	VEC(struct news) news;	   /* a session once */
-	VEC(struct losses) losses; /* of live sessions that had any */
+	bool again;			/* news were put back: not at once again */
+	uint64_t look_ns, keepalive_ns; /* when it is time to; the thread's own */
+	VEC(struct news) news;		/* a session once */
+	VEC(struct losses) losses;	/* of live sessions that had any */
 };
 
 static struct news *news_of(struct feed *feed, uint64_t session)
@@ -359,22 +361,34 @@ static void tell_all(struct feed *feed, struct news *news, size_t count)
 	}
 }
 
-/* Waits for news; false: time for a keep-alive. With the lock held. */
-static bool wait_for_news(struct feed *feed)
+/* Waits for news, or until it is time to look who listens. With the lock held. */
+static void wait_for_news(struct feed *feed)
 {
-	struct timespec until = clock_after((feed->again ? AGAIN_MS : KEEPALIVE_MS) * NS_PER_MS);
+	struct timespec until = clock_after((feed->again ? AGAIN_MS : LOOK_MS) * NS_PER_MS);
 
 	while (!feed->stop && (feed->again || !feed->news.count)) {
 		if (!stream_hub_clients(feed->api->hub)) {
 			feed->again = false;
 			pthread_cond_wait(&feed->wake, &feed->lock);
-			until = clock_after(KEEPALIVE_MS * NS_PER_MS);
+			until = clock_after(LOOK_MS * NS_PER_MS);
 		} else if (pthread_cond_timedwait(&feed->wake, &feed->lock, &until) == ETIMEDOUT) {
 			break;
 		}
 	}
 	feed->again = false;
-	return feed->stop || feed->news.count;
+}
+
+static void look(struct feed *feed)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	bool keepalive = now >= feed->keepalive_ns;
+
+	if (now < feed->look_ns)
+		return;
+	stream_look(feed->api->hub, keepalive);
+	feed->look_ns = now + LOOK_MS * NS_PER_MS;
+	if (keepalive)
+		feed->keepalive_ns = now + KEEPALIVE_MS * NS_PER_MS;
 }
 
 static void *run(void *userdata)
@@ -383,17 +397,18 @@ static void *run(void *userdata)
 
 	pthread_mutex_lock(&feed->lock);
 	while (!feed->stop) {
-		bool any = wait_for_news(feed);
-		struct news *news = feed->news.at;
-		size_t count = feed->news.count;
+		struct news *news;
+		size_t count;
 
+		wait_for_news(feed);
+		news = feed->news.at;
+		count = feed->news.count;
 		feed->news.at = NULL;
 		feed->news.count = feed->news.capacity = 0;
 		pthread_mutex_unlock(&feed->lock);
 		if (count)
 			tell_all(feed, news, count);
-		if (!any)
-			stream_keepalive(feed->api->hub);
+		look(feed);
 		free(news);
 		pthread_mutex_lock(&feed->lock);
 	}

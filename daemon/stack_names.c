@@ -33,6 +33,13 @@ void stack_names_init(struct stack_names *names, int (*open)(void *userdata, siz
 	*names = (struct stack_names){.open = open, .userdata = userdata, .fd = -1};
 }
 
+static void let_go(struct stack_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
 static void child_end(struct stack_names *n)
 {
 	if (n->fd >= 0)
@@ -52,6 +59,7 @@ void stack_names_deinit(struct stack_names *names)
 
 	child_end(names);
 	for (i = 0; i < names->files.count; i++) {
+		let_go(&names->files.at[i]);
 		free(names->files.at[i].row.path);
 		VEC_FREE(&names->files.at[i].known);
 		VEC_FREE(&names->files.at[i].wanted);
@@ -69,13 +77,15 @@ static void give_up(struct stack_file *f, const char *reason)
 	f->state = STACK_FILE_NONE;
 	f->changed = true;
 	f->wanted.count = 0;
+	let_go(f);
 	snprintf(f->row.reason, sizeof(f->row.reason), "%s", reason);
 }
 
 long stack_names_add(struct stack_names *names, uint64_t module, char *path, uint64_t offset,
 		     bool has_file)
 {
-	struct stack_file f = {.offset = offset, .changed = true};
+	struct stack_file f = {.offset = offset, .fd = -1, .changed = true};
+	size_t i = names->files.count;
 
 	f.row.module = module;
 	f.row.path = path;
@@ -83,9 +93,11 @@ long stack_names_add(struct stack_names *names, uint64_t module, char *path, uin
 		return -ENOSPC;
 	if (VEC_PUSH(&names->files, f) < 0)
 		return -ENOMEM;
-	if (!has_file)
-		give_up(&names->files.at[names->files.count - 1], "it is no file");
-	return (long)names->files.count - 1;
+	if (has_file)
+		names->files.at[i].fd = names->open(names->userdata, i);
+	else
+		give_up(&names->files.at[i], "it is no file");
+	return (long)i;
 }
 
 /* The index of the first range that ends beyond the offset. */
@@ -168,13 +180,14 @@ static int tell(struct stack_names *n, const struct symbols_request *q, int fd)
 static int send_file(struct stack_names *n, size_t i)
 {
 	struct symbols_request q = {.op = SYMBOLS_FILE, .module = (uint32_t)i};
-	_cleanup_close_ int fd = n->open(n->userdata, i);
+	struct stack_file *f = &n->files.at[i];
+	_cleanup_close_ int fd = f->fd >= 0 ? util_take_fd(&f->fd) : n->open(n->userdata, i);
 
 	if (fd < 0) {
-		give_up(&n->files.at[i], "the file cannot be opened, or is another one by now");
+		give_up(f, "the file cannot be opened, or is another one by now");
 		return 0;
 	}
-	n->files.at[i].state = STACK_FILE_SENT;
+	f->state = STACK_FILE_SENT;
 	return tell(n, &q, fd);
 }
 

@@ -110,12 +110,13 @@ static int add_file(struct stack_process *p, const struct mapping *m, uint64_t m
 	path = strdup(*m->path ? m->path : "[anonymous]");
 	if (!path)
 		return -ENOMEM;
+	p->places.at[p->places.count++] = place; /* for open_file */
 	i = stack_names_add(&p->names, module, path, offset, m->place.inode != 0);
 	if (i < 0) {
+		p->places.count--;
 		free(path);
 		return (int)i;
 	}
-	p->places.at[p->places.count++] = place;
 	return 0;
 }
 

@@ -46,6 +46,7 @@ struct stream_client {
 	struct json queue;
 	size_t read; /* bytes of queue that went out */
 	bool asleep;
+	bool gone; /* it hung up: its next read is the last */
 	uint64_t missed;
 	uint64_t last; /* newest frame of resume_session that it has */
 };
@@ -278,13 +279,16 @@ void stream_miss(struct stream_hub *hub, uint64_t session, uint32_t uid, uint64_
 	pthread_mutex_unlock(&hub->lock);
 }
 
-void stream_keepalive(struct stream_hub *hub)
+void stream_look(struct stream_hub *hub, bool keepalive)
 {
 	static const char comment[] = ":\n\n";
 	struct stream_client *c;
 
 	pthread_mutex_lock(&hub->lock);
 	for (c = hub->first; c; c = c->next) {
+		c->gone = c->asleep && c->sleeper.gone(c->sleeper.userdata);
+		if (!keepalive && !c->gone)
+			continue;
 		if (!waiting(c))
 			json_bytes(&c->queue, comment, sizeof(comment) - 1);
 		wake(c);
@@ -341,7 +345,7 @@ ssize_t stream_client_read(struct stream_client *client, char *buf, size_t max)
 	}
 	while (!hub->closed && client->filter.resume && !waiting(client))
 		catch_up(client);
-	if (hub->closed || client->queue.failed) {
+	if (hub->closed || client->gone || client->queue.failed) {
 		n = -ESHUTDOWN;
 	} else {
 		n = (ssize_t)take(client, buf, max);

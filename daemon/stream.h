@@ -43,11 +43,12 @@ struct stream_filter {
 	bool resume;	  /* go on behind this event, with what is still there */
 	uint64_t resume_session, resume_frame;
 };
-/* Both are called with the hub's lock held: sleep when there is nothing to read, wake when there is
+/* All are called with the hub's lock held: sleep when there is nothing to read, wake when there is
  * again. They alternate. */
 struct stream_sleeper {
 	void (*sleep)(void *userdata);
 	void (*wake)(void *userdata);
+	bool (*gone)(void *userdata); /* has the peer hung up? */
 	void *userdata;
 };
 /* 0, -ENOMEM, -EUSERS: STREAM_CLIENTS_MAX, or STREAM_CLIENTS_UID of this user, are there
@@ -77,8 +78,9 @@ struct stream_event {
 void stream_publish(struct stream_hub *hub, const struct stream_event *event);
 /* Frames of a session left the history before they could be read for publishing. */
 void stream_miss(struct stream_hub *hub, uint64_t session, uint32_t uid, uint64_t count);
-/* A comment for every client that has nothing queued, so that a dead connection is noticed. */
-void stream_keepalive(struct stream_hub *hub);
+/* Clients that sleep and have hung up read the end. keepalive: a comment for every client that has
+ * nothing queued, so that a connection is noticed whose other machine is gone. */
+void stream_look(struct stream_hub *hub, bool keepalive);
 
 /* Appends the frame of an event around its data, which the caller writes in between. */
 void stream_format_begin(struct json *out, const char *name);

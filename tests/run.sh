@@ -96,7 +96,8 @@ list_jobs() {
 	for file in tests/api/*.test.mjs; do
 		[ "$file" = tests/api/doom.test.mjs ] || twice "api/$(basename "$file" .test.mjs)" "$file"
 	done
-	job asan/tool 'bash tests/sanitized.sh bash tests/tool/run.sh'
+	# what a command leaves when it ends is no leak: looking for it would take longer than most commands
+	job asan/tool 'LEAKS=0 bash tests/sanitized.sh bash tests/tool/run.sh'
 	job asan/client 'bash tests/sanitized.sh bash tests/client/run.sh dlclose ends'
 	job asan/fuzz 'bash tests/sanitized.sh bash tests/fuzz/replay.sh'
 	for file in tests/browser/*.test.mjs; do

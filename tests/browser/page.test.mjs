@@ -15,7 +15,7 @@ import { DOOM, ROOT, WAD, until } from '../api/world.mjs';
 import { axe, COLOURS, missing, PageWorld, RULES_OF_COLOUR } from './browser.mjs';
 
 // What `-timedemo demo3` draws: a machine that is busy makes it skip one or two steps of its melt.
-const DOOM_FRAMES = [1279, 1280, 1281];
+const DOOM_FRAMES = 1281; // a Doom that has to wait draws some fewer
 
 const hashOf = async (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 
@@ -89,7 +89,7 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 		assert.equal(run.code, 255, run.text);
 		session = await until('the session has ended', async () =>
 			(await world.api('/sessions')).sessions.find((one) => one.name === 'chocolate-doom' && one.state !== 'live'));
-		assert.ok(DOOM_FRAMES.includes(session.frames_total), `${session.frames_total} frames`);
+		assert.ok(session.frames_total > DOOM_FRAMES - 40 && session.frames_total <= DOOM_FRAMES, `${session.frames_total} frames`);
 		await page.waitForFunction((total) => document.getElementById('kept').textContent.endsWith(` of ${total}`), count(session.frames_total));
 		assert.match(await text('#session option:checked'), /^■ ended: chocolate-doom #\d+$/);
 		assert.equal(await text('#kept'), `${count(session.frames_retained)} of ${count(session.frames_total)}`);

@@ -55,6 +55,7 @@ struct reader {
 	struct stream_hub *hub;
 	struct stream_client *client;
 	unsigned sleeps, wakes;
+	bool gone;
 	char text[1 << 20];
 	size_t count;
 };
@@ -69,10 +70,15 @@ static void on_wake(void *userdata)
 	((struct reader *)userdata)->wakes++;
 }
 
+static bool is_gone(void *userdata)
+{
+	return ((struct reader *)userdata)->gone;
+}
+
 static struct reader *open_reader(struct stream_hub *hub, struct stream_filter filter)
 {
 	struct reader *r = calloc(1, sizeof(*r));
-	const struct stream_sleeper sleeper = {on_sleep, on_wake, r};
+	const struct stream_sleeper sleeper = {on_sleep, on_wake, is_gone, r};
 	char greeting[64];
 	ssize_t n;
 
@@ -302,7 +308,7 @@ static void a_full_queue_still_takes_the_end(void **state)
 static void clients_have_a_limit(void **state)
 {
 	struct stream_hub *hub = new_hub();
-	const struct stream_sleeper sleeper = {on_sleep, on_wake, NULL};
+	const struct stream_sleeper sleeper = {on_sleep, on_wake, is_gone, NULL};
 	struct reader *readers[STREAM_CLIENTS_MAX];
 	struct stream_client *more;
 	unsigned i;
@@ -323,7 +329,7 @@ static void clients_have_a_limit(void **state)
 static void one_user_leaves_places_to_others(void **state)
 {
 	struct stream_hub *hub = new_hub();
-	const struct stream_sleeper sleeper = {on_sleep, on_wake, NULL};
+	const struct stream_sleeper sleeper = {on_sleep, on_wake, is_gone, NULL};
 	const struct stream_filter theirs = {.uid = 1000}, others = {.uid = 1001};
 	struct reader *readers[STREAM_CLIENTS_UID], *other, *owner;
 	struct stream_client *more;
@@ -345,7 +351,7 @@ static void one_user_leaves_places_to_others(void **state)
 static void a_closed_hub_ends_everyone(void **state)
 {
 	struct stream_hub *hub = new_hub();
-	const struct stream_sleeper sleeper = {on_sleep, on_wake, NULL};
+	const struct stream_sleeper sleeper = {on_sleep, on_wake, is_gone, NULL};
 	struct reader *r = open_reader(hub, everything);
 	struct stream_client *more;
 	char c;
@@ -367,10 +373,31 @@ static void silence_is_filled(void **state)
 
 	(void)state;
 	read_all(r, 100);
-	stream_keepalive(hub);
+	stream_look(hub, false);
+	assert_int_equal(r->wakes, 0);
+	stream_look(hub, true);
 	assert_int_equal(r->wakes, 1);
 	assert_string_equal(read_all(r, 100), ":\n\n");
 	close_reader(r);
+	stream_hub_free(hub);
+}
+
+static void who_has_hung_up_is_let_go(void **state)
+{
+	struct stream_hub *hub = new_hub();
+	struct reader *left = open_reader(hub, everything), *there = open_reader(hub, everything);
+	char c;
+
+	(void)state;
+	read_all(left, 100);
+	read_all(there, 100);
+	left->gone = true;
+	stream_look(hub, false);
+	assert_int_equal(left->wakes, 1);
+	assert_int_equal(there->wakes, 0);
+	assert_int_equal(stream_client_read(left->client, &c, 1), -ESHUTDOWN);
+	close_reader(left);
+	close_reader(there);
 	stream_hub_free(hub);
 }
 
@@ -390,6 +417,7 @@ int main(void)
 		cmocka_unit_test(one_user_leaves_places_to_others),
 		cmocka_unit_test(a_closed_hub_ends_everyone),
 		cmocka_unit_test(silence_is_filled),
+		cmocka_unit_test(who_has_hung_up_is_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
