@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: MIT
 # All tests. Each job is a program that prints a line a test: "ok NAME", "not ok NAME" or "skip NAME: reason"
 # (TAP's "# SKIP" too). A job that fails without such a line counts as one failure, and so does one that
-# prints none. Two jobs more than there are processors run at a time (many wait for a game), after those that need
-# the machine to themselves. The last line is the summary.
+# prints none. The last line is the summary.
+#
+# Jobs run in lanes, side by side: those that watch games as they play, as many as there are processors at a time; those
+# with a browser, one; those that compute, again as many, with what the others leave of the processors, since a game that
+# has to wait shows it. Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
 # one is what scripts and browsers use, what the library's unit tests run on, too, and what a test is for that asks
 # whether it is sanitized.
 #
-# TESTS=PATTERN runs only the jobs whose name matches the shell pattern. JOBS=N: how many at a time.
+# TESTS=PATTERN runs only the jobs whose name matches the shell pattern. JOBS=N: as if there were N processors.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1
 MAKE=${MAKE:-make}
-JOBS=${JOBS:-$(($(nproc) + 2))}
+JOBS=${JOBS:-$(nproc)}
 export B=${B:-build}
 FPROF_BUILD=$(realpath -m "$B")
 export FPROF_BUILD
@@ -27,12 +30,23 @@ mkdir -p "$logs"
 
 names=()
 commands=()
-alone=0 # the first so many run one at a time
+lanes=()
+declare -A lane_room=([alone]=1 [game]=$JOBS [browser]=1 [compute]=$JOBS) lane_nice=([alone]=0 [game]=0 [browser]=5 [compute]=10)
+lane_of() { # job's name
+	case $1 in
+	api/doom) echo alone ;;
+	browser/*) echo browser ;;
+	lint | model | mutants | web | client | asan/client | asan/fuzz | house/install | house/headers | unit/* | asan/unit/*) echo compute ;;
+	*) echo game ;;
+	esac
+}
+
 job() { # name, command
 	# shellcheck disable=SC2053 # TESTS is a pattern
 	[[ $1 == ${TESTS:-*} ]] || return 0
 	names+=("$1")
 	commands+=("$2")
+	lanes+=("$(lane_of "$1")")
 }
 
 node_job() { # name, files...
@@ -68,7 +82,7 @@ build() {
 		esac
 	done
 	echo "Building ..."
-	"$MAKE" --no-print-directory -k -j"$JOBS" B="$B" "${targets[@]}" $more >"$logs/build.log" 2>&1 && return 0
+	"$MAKE" --no-print-directory -k -j"$((JOBS + 1))" B="$B" "${targets[@]}" $more >"$logs/build.log" 2>&1 && return 0
 	grep -m 20 'error:\|\*\*\*' "$logs/build.log"
 	tail -n 20 "$logs/build.log"
 	echo "not ok build"
@@ -86,8 +100,7 @@ list_jobs() {
 	local file name
 	# A Doom that has to wait draws fewer frames.
 	node_job api/doom tests/api/doom.test.mjs
-	alone=${#names[@]}
-	# The long ones first.
+	# The long ones of a lane first.
 	node_job stress/minute tests/stress/minute.test.mjs
 	job lint 'bash tests/lint/lint.sh'
 	job model 'bash tests/model/model.sh'
@@ -198,31 +211,42 @@ cpu_seconds() { # file
 	awk 'NR == 2 { split($1, user, "m"); split($2, sys, "m"); print int((user[1] + sys[1]) * 60 + user[2] + sys[2]) }' "$1"
 }
 
-declare -A running=() began=() took=()
+declare -A running=() began=() took=() busy=()
 reap() {
-	local pid status=0 name log
+	local pid status=0 i name log
 	wait -n -p pid "${!running[@]}" || status=$?
-	report "${running[$pid]}" "$status"
-	name=${names[${running[$pid]}]}
+	i=${running[$pid]}
+	report "$i" "$status"
+	name=${names[i]}
 	log=$logs/${name//\//.}
 	took[$name]="$((SECONDS - began[$pid])) s, $(cpu_seconds "$log.times") of processors:"
+	busy[${lanes[i]}]=$((busy[${lanes[i]}] - 1))
 	unset "running[$pid]"
 }
 
-run_jobs() {
-	local i log
-	for i in "${!names[@]}"; do
-		while [ ${#running[@]} -ge "$JOBS" ] || { [ "$i" -le "$alone" ] && [ ${#running[@]} -gt 0 ]; }; do
-			reap
+start() { # index
+	local log=$logs/${names[$1]//\//.} lane=${lanes[$1]}
+	# shellcheck disable=SC2016
+	nice -n "${lane_nice[$lane]}" timeout --kill-after=10 1500 bash -c \
+		'bash -c "$1"; status=$?; times >"$2.times"; exit $status' job "${commands[$1]}" "$log" >"$log.log" 2>&1 </dev/null &
+	running[$!]=$1
+	began[$!]=$SECONDS
+	busy[$lane]=$((${busy[$lane]-0} + 1))
+}
+
+# All jobs of these lanes.
+run_lanes() { # lanes...
+	local lane i
+	declare -A next=()
+	while
+		for lane in "$@"; do
+			for ((i = ${next[$lane]-0}; i < ${#names[@]} && ${busy[$lane]-0} < lane_room[$lane]; i++)); do
+				[ "${lanes[i]}" != "$lane" ] || start "$i"
+			done
+			next[$lane]=$i
 		done
-		log=$logs/${names[i]//\//.}
-		# shellcheck disable=SC2016
-		timeout --kill-after=10 1500 bash -c 'bash -c "$1"; status=$?; times >"$2.times"; exit $status' \
-			job "${commands[i]}" "$log" >"$log.log" 2>&1 </dev/null &
-		running[$!]=$i
-		began[$!]=$SECONDS
-	done
-	while [ ${#running[@]} -gt 0 ]; do
+		[ ${#running[@]} -gt 0 ]
+	do
 		reap
 	done
 }
@@ -257,7 +281,8 @@ if ! node_modules >"$logs/npm.log" 2>&1; then
 fi
 others=$(pgrep -cx fprofd)
 ours_before=$(ours | sort)
-run_jobs
+run_lanes alone
+run_lanes game browser compute
 check_leftovers
 times >"$logs/times"
 echo "took $SECONDS s and $(cpu_seconds "$logs/times") s of processors, $built s to build; the longest jobs:"

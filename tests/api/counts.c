@@ -8,12 +8,14 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
 #define SLOW_FRAME 7
 
 static volatile sig_atomic_t stop;
+static bool over; /* there are no more frames; published by go */
 static sem_t go, done;
 
 static void on_signal(int number)
@@ -34,7 +36,7 @@ static void *work(void *unused)
 	fprof_thread_name("jobs");
 	for (;;) {
 		sem_wait(&go);
-		if (stop)
+		if (over)
 			return unused;
 		{
 			FPROF_ZONE("job");
@@ -77,6 +79,7 @@ int main(void)
 		frame(++frames);
 		fprof_frame_mark();
 	}
+	over = true;
 	sem_post(&go);
 	pthread_join(thread, NULL);
 	printf("frames=%lu\n", frames);
