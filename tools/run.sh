@@ -100,9 +100,9 @@ ready() {
 	curl -sf --max-time 2 -o /dev/null "$url/readyz"
 }
 
-# The newest session of a name, as JSON.
+# The newest session of a game, as JSON. A hitch of it that was kept is a session of its name, too.
 session() { # name
-	api /api/v1/sessions | jq -ce --arg name "$1" '[.sessions[] | select(.name == $name)] | max_by(.id) // empty'
+	api /api/v1/sessions | jq -ce --arg name "$1" '[.sessions[] | select(.name == $name and .kind == "recorded")] | max_by(.id) // empty'
 }
 
 session_ended() { # name

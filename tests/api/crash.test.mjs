@@ -34,11 +34,14 @@ async function kill(marks, signal) {
 	return world.ended(game.pid);
 }
 
+/** On a busy machine any frame may be a spike. */
+const crashes = ({ spikes }) => spikes.filter((one) => one.kind === 'crash');
+
 const crashOf = (id) => until(`the crash of ${id} is saved`, async () => {
 	const answer = await world.get(`/api/v1/sessions/${id}/spikes`);
 	assert.equal(answer.status, 200, answer.text);
 	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/spikes', answer), []);
-	return JSON.parse(answer.text).spikes.find((one) => one.kind === 'crash' && one.state === 'saved');
+	return crashes(JSON.parse(answer.text)).find((one) => one.state === 'saved');
 });
 
 for (const [signal, reason] of [['SIGKILL', /signal 9 \(SIGKILL\)/], ['SIGSEGV', /signal 11 \(SIGSEGV\)/], ['SIGABRT', /signal 6 \(SIGABRT\)/]]) {
@@ -73,7 +76,7 @@ test('a game that is ended in order leaves none', async () => {
 	const last = await kill(10, 'SIGKILL');
 	await crashOf(last.id); // what was before it is settled
 	for (const session of [ended, term])
-		assert.deepEqual((await world.api(`/sessions/${session.id}/spikes`)).spikes, []);
+		assert.deepEqual(crashes(await world.api(`/sessions/${session.id}/spikes`)), []);
 });
 
 test('of a game killed again and again the newest eight crashes are kept', async () => {
@@ -84,7 +87,7 @@ test('of a game killed again and again the newest eight crashes are kept', async
 	}
 	// the ninth goes when the new one is there
 	const spikes = await until('eight are kept', async () => {
-		const now = (await world.api('/spikes')).spikes;
+		const now = crashes(await world.api('/spikes'));
 		return now.length === 8 && now;
 	});
 	assert.deepEqual(spikes.map((one) => one.frames.last), [13, 12, 11, 10, 9, 8, 7, 6]);

@@ -197,9 +197,10 @@ test('a sleep is the sleeping thread\'s own, and a timer ended it', async (t) =>
 		const ended = paths.waits_ended_by_ns;
 		assert.ok(ended.interrupt > 0.6 * paths.blocked_ns, JSON.stringify(ended));
 		assert.ok(ended.interrupt + ended.lost + ended.still > 0.9 * paths.blocked_ns, JSON.stringify(ended));
-		const slept_in = [];
+		const slept_in = []; // on a busy machine it waits for other things, too
 		for (const n of [4, 5, 6, 7, 8])
-			slept_in.push(...(await ask(game.id, `frames/${n}/critical-path`)).intervals.filter((one) => one.state === 'blocked'));
+			slept_in.push(...(await ask(game.id, `frames/${n}/critical-path`)).intervals.filter((one) =>
+				one.state === 'blocked' && one.duration_ns > MS * 1e6 / 2));
 		for (const one of slept_in)
 			assert.deepEqual([one.reason, one.evidence], [reason, evidence]);
 		assert.ok(slept_in.some((one) => one.by?.did === 'woke' && one.by.kind === 'interrupt'), JSON.stringify(slept_in));

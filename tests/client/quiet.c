@@ -134,7 +134,6 @@ int main(int argc, char **argv)
 	counters_init();
 	if (pthread_create(&thread, NULL, second_thread, NULL))
 		return 1;
-	due = now_ns();
 	for (frame = 1; frame <= WARM_UP + FRAMES; frame++) {
 		if (frame == WARM_UP + 1) {
 			before = FPROF_LOAD_RELAXED(&allocations);
@@ -144,7 +143,7 @@ int main(int argc, char **argv)
 		meet(0, frame);
 		fprof_frame_mark();
 		/* spins: sleeping is a system call */
-		for (due += frame_ns; now_ns() < due;)
+		for (due = now_ns() + frame_ns; now_ns() < due;)
 			;
 	}
 	syscall(SYS_getppid);
