@@ -25,7 +25,7 @@ export async function until(what, ask) {
 			return answer;
 		if (Date.now() > end)
 			throw new Error(`not within ${DEADLINE_MS / 1000} s: ${what}`);
-		await new Promise((resolve) => setTimeout(resolve, 20));
+		await new Promise((resolve) => setTimeout(resolve, 40));
 	}
 }
 
