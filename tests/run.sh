@@ -5,7 +5,7 @@
 # prints none. The last line is the summary.
 #
 # Jobs run in lanes, side by side: those that watch games as they play, as many as there are processors at a time; those
-# with a browser, one; those that compute, again as many, with what the others leave of the processors, since a game that
+# with a browser, one; those that compute, one more than processors, with what the others leave of the processors, since a game that
 # has to wait shows it. Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
@@ -31,7 +31,7 @@ mkdir -p "$logs"
 names=()
 commands=()
 lanes=()
-declare -A lane_room=([alone]=1 [game]=$JOBS [browser]=1 [compute]=$JOBS) lane_nice=([alone]=0 [game]=0 [browser]=5 [compute]=10)
+declare -A lane_room=([alone]=1 [game]=$JOBS [browser]=1 [compute]=$((JOBS + 1))) lane_nice=([alone]=0 [game]=0 [browser]=5 [compute]=10)
 lane_of() { # job's name
 	case $1 in
 	api/doom) echo alone ;;

@@ -137,9 +137,24 @@ test('importing an export gives the same threads, frames, zones and counters', a
 		const { session: _, ...rest } = one;
 		return rest;
 	};
-	const rows = async (id) => strip(await world.api(`/sessions/${id}/frames?last=600`));
+	// Who was seen first decides the numbers: a thread or queue that began later, where the daemon was late.
+	const named = (answered, names) => {
+		for (const one of answered) {
+			for (const list of [one.gpu, one.gpu_spans ?? []]) {
+				list.forEach((part) => { part.queue = names.get(part.queue); });
+				list.sort((a, b) => (a.queue < b.queue ? -1 : a.queue > b.queue ? 1 : (a.start_ns ?? 0) - (b.start_ns ?? 0)));
+			}
+			for (const part of [...one.messages ?? [], ...one.gaps ?? []])
+				part.thread = names.get(part.thread);
+		}
+		return answered;
+	};
+	const namesOf = async (id) => new Map((await world.api(`/sessions/${id}/threads`)).threads.map((one) => [one.id, one.name]));
+	const rows = async (id) => {
+		const { frames, ...rest } = strip(await world.api(`/sessions/${id}/frames?last=600`));
+		return { ...rest, frames: named(frames, await namesOf(id)) };
+	};
 	assert.deepEqual(await rows(answer.session), await rows(session.id));
-	// Who was seen first decides the numbers: a thread that began later, where the daemon was late.
 	const inOrder = (list) => list.map(({ id: _, ...rest }) => rest)
 		.sort((a, b) => (`${a.name} ${a.tid ?? ''}` < `${b.name} ${b.tid ?? ''}` ? -1 : 1));
 	const threads = async (id) => inOrder((await world.api(`/sessions/${id}/threads`)).threads);
@@ -149,7 +164,7 @@ test('importing an export gives the same threads, frames, zones and counters', a
 			const one = await world.api(`/sessions/${id}/frames/${frame}?max_zones=200000`);
 			one.counters.sort((a, b) => (a.name < b.name ? -1 : 1));
 			one.threads = inOrder(one.threads);
-			return strip(one);
+			return strip(named([one], await namesOf(id))[0]);
 		};
 		assert.deepEqual(await detail(answer.session), await detail(session.id), `frame ${frame}`);
 	}
