@@ -5,8 +5,8 @@
 # prints none. The last line is the summary.
 #
 # Jobs run in lanes, side by side: those that watch games as they play, as many as there are processors at a time; those
-# with a browser, one; those that compute, one more than processors, with what the others leave of the processors, since a game that
-# has to wait shows it. Before them runs what needs the machine to itself.
+# with a browser, one; those that compute, one more than there are processors, with what the others leave of these, since
+# a game that has to wait shows it. Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
 # one is what scripts and browsers use, what the library's unit tests run on, too, and what a test is for that asks

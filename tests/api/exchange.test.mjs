@@ -168,9 +168,11 @@ test('importing an export gives the same threads, frames, zones and counters', a
 		};
 		assert.deepEqual(await detail(answer.session), await detail(session.id), `frame ${frame}`);
 	}
-	const lines = (text) => text.split('\n').filter((line) => line.startsWith('{"ph"') && !line.includes('fprof.flow'))
-		.map((line) => line.replace(/,$/, '')).sort();
-	assert.deepEqual(lines((await exported('chrome', answer.session)).text), lines(first.text));
+	const lines = ({ text, names }) => text.split('\n').filter((line) => line.startsWith('{"ph"') && !line.includes('fprof.flow'))
+		.map((line) => line.replace(/,$/, '').replace(/"tid":(\d+)/, (_, id) => `"tid":"${names.get(Number(id))}"`))
+		.map((line) => (line.includes('"thread_sort_index"') ? line.replace(/\d+\}\}$/, '') : line)).sort();
+	assert.deepEqual(lines({ text: (await exported('chrome', answer.session)).text, names: await namesOf(answer.session) }),
+		lines({ text: first.text, names: await namesOf(session.id) }));
 });
 
 const zonesOf = async (id) => {
