@@ -4,9 +4,9 @@
 # (TAP's "# SKIP" too). A job that fails without such a line counts as one failure, and so does one that
 # prints none. The last line is the summary.
 #
-# Jobs run in lanes, side by side: those that watch games as they play, as many as there are processors at a time; those
-# with a browser, one; those that compute, one more than there are processors, with what the others leave of these, since
-# a game that has to wait shows it. Before them runs what needs the machine to itself.
+# Jobs run in lanes, side by side: those that watch games as they play, one for two processors at a time; those with a
+# browser, one; all others, one more than there are processors, with what the first leave of these, since a game that has
+# to wait shows it. Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
 # one is what scripts and browsers use, what the library's unit tests run on, too, and what a test is for that asks
@@ -31,12 +31,13 @@ mkdir -p "$logs"
 names=()
 commands=()
 lanes=()
-declare -A lane_room=([alone]=1 [game]=$JOBS [browser]=1 [compute]=$((JOBS + 1))) lane_nice=([alone]=0 [game]=0 [browser]=5 [compute]=10)
+declare -A lane_room=([alone]=1 [game]=$(((JOBS + 1) / 2)) [browser]=1 [rest]=$((JOBS + 1))) lane_nice=([alone]=0 [game]=0 [browser]=10 [rest]=10)
 lane_of() { # job's name
 	case $1 in
 	api/doom) echo alone ;;
 	browser/*) echo browser ;;
-	lint | model | mutants | web | client | asan/client | asan/fuzz | house/install | house/headers | unit/* | asan/unit/*) echo compute ;;
+	lint | model | mutants | web | client | asan/client | asan/fuzz | house/install | house/headers | unit/* | asan/unit/*) echo rest ;;
+	asan/api/@(access|captures|check|contract|diff|errors|exchange|query|query_memory|symbols|totals|vprof|zones)) echo rest ;;
 	*) echo game ;;
 	esac
 }
@@ -283,7 +284,7 @@ fi
 others=$(pgrep -cx fprofd)
 ours_before=$(ours | sort)
 run_lanes alone
-run_lanes game browser compute
+run_lanes game browser rest
 check_leftovers
 times >"$logs/times"
 echo "took $SECONDS s and $(cpu_seconds "$logs/times") s of processors, $built s to build; the longest jobs:"

@@ -32,7 +32,7 @@ async function sampled(game, { count = SAMPLES, signal = 'SIGTERM', names = [], 
 	const child = world.spawn(game, ['0'], { cwd: world.dir });
 	const { id } = await world.live(child.pid, 2);
 	const answer = await order(id, { hz: 4000 });
-	assert.equal(answer.status, 200, answer.text);
+	assert.equal(answer.status, 200, `${answer.text} ${child.exitCode} ${child.signalCode} ${child.text}`);
 	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/sampling', answer, 'put'), []);
 	await until('there are enough samples', async () => (await world.api(`/sessions/${id}/sampling`)).samples >= count);
 	first();
