@@ -34,7 +34,7 @@ lanes=()
 declare -A lane_room=([alone]=1 [game]=$(((JOBS + 1) / 2)) [browser]=1 [rest]=$((JOBS + 1))) lane_nice=([alone]=0 [game]=0 [browser]=10 [rest]=10)
 lane_of() { # job's name
 	case $1 in
-	api/doom) echo alone ;;
+	api/doom | asan/api/bound | asan/api/critical | asan/api/verdict) echo alone ;;
 	browser/*) echo browser ;;
 	lint | model | mutants | web | client | asan/client | asan/fuzz | house/install | house/headers | unit/* | asan/unit/*) echo rest ;;
 	asan/api/access | asan/api/c[ah]* | asan/api/contract | asan/api/diff | asan/api/e* | asan/api/query* | asan/api/symbols) echo rest ;;

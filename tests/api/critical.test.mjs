@@ -188,6 +188,8 @@ test('a sleep is the sleeping thread\'s own, and a timer ended it', async (t) =>
 		const game = await play(mode, 15);
 		const { paths } = game;
 		await exact(game);
+		if (paths.runnable_ns > 0.1 * paths.range.wall_ns)
+			return t.skip('the machine is busy: it waited for a CPU after its sleep');
 		assert.ok(of(paths, 'held', zone, 'blocked_ns') > 0.9 * paths.blocked_ns, JSON.stringify(paths.zones));
 		assert.ok(paths.blocked_ns + paths.unknown_ns > 0.8 * 15 * MS * 1e6, JSON.stringify(paths));
 		// whatever is saved before it, the limiter waits for its moment

@@ -167,6 +167,7 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 		const from = Number((await hashOf(page)).get('frame'));
 		const waitFrame = (frame) => page.waitForFunction((n) =>
 			new URLSearchParams(location.hash.slice(1)).get('frame') === String(n), frame);
+		await world.settled();
 		await page.locator('#strip').focus();
 		await page.keyboard.press('[');
 		await waitFrame(from - 1);
