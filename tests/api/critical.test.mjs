@@ -135,14 +135,15 @@ test('a zone has what its thread ran, queued and was blocked', async (t) => {
 		assert.ok(one.self_on_cpu_ns + one.self_runnable_ns + one.self_blocked_ns <= one.self_ns, JSON.stringify(one));
 	}
 	const x = row('X');
-	assert.ok(x.on_cpu_ns > 0.9 * FRAMES * MS * 1e6 && x.on_cpu_ns + x.runnable_ns > 0.98 * x.total_ns, JSON.stringify(x));
+	// a machine that is busy queues it
+	assert.ok(x.on_cpu_ns + x.runnable_ns > 0.9 * FRAMES * MS * 1e6 && x.on_cpu_ns + x.runnable_ns > 0.98 * x.total_ns, JSON.stringify(x));
 	// all of B's X is on the path, to the ns
 	const [on_path] = paths.zones.filter((one) => one.name === 'X');
 	assert.deepEqual([on_path.running_ns, on_path.runnable_ns], [x.on_cpu_ns, x.runnable_ns]);
 	const wait = row('wait for A');
 	assert.ok(wait.blocked_ns > 0.5 * wait.total_ns && wait.on_cpu_ns < 0.1 * wait.total_ns, JSON.stringify(wait));
 	const { zones: [longest] } = await ask(id, 'zones?view=calls&name=X&limit=1');
-	assert.ok(longest.on_cpu_ns > 0.9 * MS * 1e6 && longest.on_cpu_ns + longest.runnable_ns + longest.blocked_ns <= longest.duration_ns,
+	assert.ok(longest.on_cpu_ns + longest.runnable_ns > 0.9 * MS * 1e6 && longest.on_cpu_ns + longest.runnable_ns + longest.blocked_ns <= longest.duration_ns,
 		JSON.stringify(longest));
 	return undefined;
 });
