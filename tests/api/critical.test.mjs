@@ -107,7 +107,9 @@ test('a chain of three threads: the path is where the work was', async (t) => {
 test('the tool shows the path, and what zones ran and waited', async (t) => {
 	if (off)
 		return t.skip(off);
-	const { id } = await play('chain', 10);
+	const { id, paths } = await play('chain', 10);
+	if (paths.runnable_ns > 0.1 * paths.range.wall_ns)
+		return t.skip('the machine is busy: its threads were queued');
 	const fprof = async (...args) => {
 		const { code, text } = await world.spawn(path.join(BUILD, 'fprof'), ['--url', `http://127.0.0.1:${world.port}`, ...args]).done;
 		assert.equal(code, 0, text);
@@ -135,7 +137,8 @@ test('a zone has what its thread ran, queued and was blocked', async (t) => {
 		assert.ok(one.self_on_cpu_ns + one.self_runnable_ns + one.self_blocked_ns <= one.self_ns, JSON.stringify(one));
 	}
 	const x = row('X');
-	// a machine that is busy queues it
+	if (x.runnable_ns > 0.05 * x.total_ns)
+		return t.skip('the machine is busy: what computes was queued');
 	assert.ok(x.on_cpu_ns + x.runnable_ns > 0.9 * FRAMES * MS * 1e6 && x.on_cpu_ns + x.runnable_ns > 0.98 * x.total_ns, JSON.stringify(x));
 	// all of B's X is on the path, to the ns
 	const [on_path] = paths.zones.filter((one) => one.name === 'X');
