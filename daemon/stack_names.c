@@ -23,6 +23,7 @@
 
 #define CHILDREN_MAX 8u /* of a game */
 #define PATIENCE_NS  (10 * NS_PER_S)
+#define HELD_MAX     64u /* descriptors of files that the child does not have yet */
 
 _Static_assert(sizeof(((struct stack_module_row *)0)->build_id) == SYMBOLS_BUILD_ID + 1,
 	       "one length of build ids");
@@ -81,6 +82,16 @@ static void give_up(struct stack_file *f, const char *reason)
 	snprintf(f->row.reason, sizeof(f->row.reason), "%s", reason);
 }
 
+static unsigned held(const struct stack_names *n)
+{
+	unsigned count = 0;
+	size_t i;
+
+	for (i = 0; i < n->files.count; i++)
+		count += n->files.at[i].fd >= 0;
+	return count;
+}
+
 long stack_names_add(struct stack_names *names, uint64_t module, char *path, uint64_t offset,
 		     bool has_file)
 {
@@ -93,10 +104,10 @@ long stack_names_add(struct stack_names *names, uint64_t module, char *path, uin
 		return -ENOSPC;
 	if (VEC_PUSH(&names->files, f) < 0)
 		return -ENOMEM;
-	if (has_file)
-		names->files.at[i].fd = names->open(names->userdata, i);
-	else
+	if (!has_file)
 		give_up(&names->files.at[i], "it is no file");
+	else if (held(names) < HELD_MAX)
+		names->files.at[i].fd = names->open(names->userdata, i);
 	return (long)i;
 }
 

@@ -35,8 +35,8 @@ struct stack_file {
 	struct stack_module_row row; /* path owned */
 	uint64_t offset;	     /* where it was first sampled */
 	enum stack_file_state state;
-	int fd; /* held until the child has it: the file may be deleted, and the game end. -1: none
-		 */
+	/* Held until the child has it: the file may be deleted, and the game end. -1: none */
+	int fd;
 	bool changed;		       /* the store has an older row, or none */
 	bool split;		       /* its symbols were looked for in another file, too */
 	VEC(struct stack_range) known; /* by lo */
@@ -62,8 +62,8 @@ void stack_names_init(struct stack_names *names, int (*open)(void *userdata, siz
 		      void *userdata);
 void stack_names_deinit(struct stack_names *names);
 
-/* Another file; takes over the path. has_file: there is one, which is opened. Its index, or
- * -ENOMEM, -ENOSPC. */
+/* Another file; takes over the path. has_file: there is one, which is opened unless many wait for
+ * the child. Its index, or -ENOMEM, -ENOSPC. */
 long stack_names_add(struct stack_names *names, uint64_t module, char *path, uint64_t offset,
 		     bool has_file);
 /* The function at an offset of a file is wanted. */

@@ -286,7 +286,7 @@ void stream_look(struct stream_hub *hub, bool keepalive)
 
 	pthread_mutex_lock(&hub->lock);
 	for (c = hub->first; c; c = c->next) {
-		c->gone = c->asleep && c->sleeper.gone(c->sleeper.userdata);
+		c->gone = c->gone || (c->asleep && c->sleeper.gone(c->sleeper.userdata));
 		if (!keepalive && !c->gone)
 			continue;
 		if (!waiting(c))

@@ -43,6 +43,22 @@ static void a_file_is_held_once_it_is_known(void **state)
 	assert_int_equal(fcntl(held, F_GETFD), -1);
 }
 
+/* However many files a game has mapped, others need descriptors, too. */
+static void few_files_are_held(void **state)
+{
+	struct stack_names names;
+	size_t i, held = 0;
+
+	(void)state;
+	stack_names_init(&names, open_path, (char[]){"/dev/null"});
+	for (i = 0; i < 200; i++)
+		assert_int_equal(stack_names_add(&names, i + 1, strdup("/dev/null"), 0, true), i);
+	for (i = 0; i < 200; i++)
+		held += names.files.at[i].fd >= 0;
+	assert_int_equal(held, 64);
+	stack_names_deinit(&names);
+}
+
 static void of_what_is_no_file_nothing_is_wanted(void **state)
 {
 	struct stack_names names;
@@ -60,6 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_held_once_it_is_known),
+		cmocka_unit_test(few_files_are_held),
 		cmocka_unit_test(of_what_is_no_file_nothing_is_wanted),
 	};
 
