@@ -85,12 +85,15 @@ export class PageWorld extends World {
 		});
 		this.page.on('pageerror', (error) => this.faults.push(error.stack));
 		this.asking = new Set();
-		this.page.on('request', (request) => {
-			// what a page that is left had asked for never ends
-			if (request.isNavigationRequest())
+		this.page.on('request', (request) => request.resourceType() !== 'eventsource' && request.method() === 'GET'
+			&& this.asking.add(request));
+		// What a page that is left had asked for, until then, has no end that is told. A hash is the same page.
+		let shown = '';
+		this.page.on('framenavigated', (frame) => {
+			const [url] = frame.url().split('#');
+			if (url !== shown)
 				this.asking.clear();
-			if (request.resourceType() !== 'eventsource')
-				this.asking.add(request);
+			shown = url;
 		});
 		for (const end of ['requestfinished', 'requestfailed'])
 			this.page.on(end, (request) => this.asking.delete(request));
@@ -99,13 +102,17 @@ export class PageWorld extends World {
 	/** Until what the page asked for has come and is drawn, and it asks for nothing more because of it. */
 	async settled() {
 		const drawn = () => this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
-		await until('the page asks for nothing', async () => {
-			await drawn();
-			if (this.asking.size)
-				return false;
-			await drawn();
-			return !this.asking.size;
-		});
+		try {
+			await until('the page asks for nothing', async () => {
+				await drawn();
+				if (this.asking.size)
+					return false;
+				await drawn();
+				return !this.asking.size;
+			});
+		} catch (error) {
+			throw new Error([...this.asking].map((one) => one.url()).join(), { cause: error });
+		}
 	}
 
 	/** A picture for the documentation, where it is asked for. */
