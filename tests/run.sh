@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # All tests. Each job is a program that prints a line a test: "ok NAME", "not ok NAME" or "skip NAME: reason"
 # (TAP's "# SKIP" too). A job that fails without such a line counts as one failure, and so does one that
-# prints none. The last line is the summary.
+# prints none. The last lines are those that failed, once more, and the summary.
 #
 # Jobs run in lanes, side by side: those that watch games as they play, one for two processors at a time; those with a
 # browser, one; all others, one more than there are processors, with what the first leave of these, since a game that has
@@ -145,10 +145,17 @@ list_jobs() {
 passed=0
 failed=0
 skipped=0
+failures=()
+
+fail() { # its line
+	failed=$((failed + 1))
+	failures+=("$1")
+	echo "$1"
+}
 
 # The lines of a job's log, each with the job's name; counts them.
 report() { # index, exit status
-	local name=${names[$1]} status=$2 log before=$failed ran=0 line
+	local name=${names[$1]} status=$2 log before=$failed ran=0 line last=''
 	log=$logs/${name//\//.}.log
 	while IFS= read -r line; do
 		case $line in
@@ -156,24 +163,26 @@ report() { # index, exit status
 			skipped=$((skipped + 1))
 			echo "$name: $line"
 			;;
-		'not ok '*)
-			failed=$((failed + 1))
-			echo "$name: $line"
-			;;
+		'not ok '*) fail "$name: $line" ;;
 		'ok '*)
 			passed=$((passed + 1))
 			echo "$name: $line"
 			;;
+		'# '*)
+			# what is said first of what failed
+			[[ $last != 'not ok '* ]] || failures[-1]+=": ${line:2:300}"
+			last=$line
+			continue
+			;;
 		*) continue ;;
 		esac
+		last=$line
 		ran=$((ran + 1))
 	done <"$log"
 	if [ "$status" != 0 ] && [ "$failed" = "$before" ]; then
-		failed=$((failed + 1))
-		echo "$name: not ok $name ended with status $status"
+		fail "$name: not ok $name ended with status $status"
 	elif [ "$ran" = 0 ]; then
-		failed=$((failed + 1))
-		echo "$name: not ok $name ran no test"
+		fail "$name: not ok $name ran no test"
 	fi
 	[ "$failed" = "$before" ] || sed "s%^%    $name> %" "$log" | tail -n 200
 }
@@ -203,8 +212,7 @@ verdict() { # name, what is wrong or nothing
 		passed=$((passed + 1))
 		echo "${1%%: *}: ok ${1#*: }"
 	else
-		failed=$((failed + 1))
-		echo "${1%%: *}: not ok ${1#*: }"
+		fail "${1%%: *}: not ok ${1#*: }"
 		printf '%s\n' "$2" | sed 's/^/    /'
 	fi
 }
@@ -291,6 +299,7 @@ times >"$logs/times"
 echo "took $SECONDS s and $(cpu_seconds "$logs/times") s of processors, $built s to build; the longest jobs:"
 for name in "${!took[@]}"; do
 	echo "${took[$name]} $name"
-done | sort -rn | head -n 15 | sed 's/^/    /'
+done | sort -rn | head -n 12 | sed 's/^/    /'
+[ "$failed" = 0 ] || printf 'failed: %s\n' "${failures[@]}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
