@@ -155,7 +155,7 @@ fail() { # its line
 
 # The lines of a job's log, each with the job's name; counts them.
 report() { # index, exit status
-	local name=${names[$1]} status=$2 log before=$failed ran=0 line last=''
+	local name=${names[$1]} status=$2 log before=$failed ran=0 line unsaid=''
 	log=$logs/${name//\//.}.log
 	while IFS= read -r line; do
 		case $line in
@@ -163,20 +163,22 @@ report() { # index, exit status
 			skipped=$((skipped + 1))
 			echo "$name: $line"
 			;;
-		'not ok '*) fail "$name: $line" ;;
+		'not ok '*)
+			fail "$name: $line"
+			unsaid=1
+			;;
 		'ok '*)
 			passed=$((passed + 1))
+			unsaid=''
 			echo "$name: $line"
 			;;
-		'# '*)
-			# what is said first of what failed
-			[[ $last != 'not ok '* ]] || failures[-1]+=": ${line:2:300}"
-			last=$line
+		*)
+			# what a failure says first is its reason
+			[ -z "$unsaid" ] || failures[-1]+=": ${line:0:300}"
+			unsaid=''
 			continue
 			;;
-		*) continue ;;
 		esac
-		last=$line
 		ran=$((ran + 1))
 	done <"$log"
 	if [ "$status" != 0 ] && [ "$failed" = "$before" ]; then
