@@ -84,35 +84,31 @@ export class PageWorld extends World {
 				this.faults.push(message.text());
 		});
 		this.page.on('pageerror', (error) => this.faults.push(error.stack));
-		this.asking = new Set();
-		this.page.on('request', (request) => request.resourceType() !== 'eventsource' && request.method() === 'GET'
-			&& this.asking.add(request));
-		// What a page that is left had asked for, until then, has no end that is told. A hash is the same page.
-		let shown = '';
-		this.page.on('framenavigated', (frame) => {
-			const [url] = frame.url().split('#');
-			if (url !== shown)
-				this.asking.clear();
-			shown = url;
+		// What a document asks for is its own count: of one that is left no end is told.
+		await this.page.addInitScript(() => {
+			const { fetch } = window;
+			window.asking = new Set();
+			window.fetch = async (path, request) => {
+				const one = { path };
+				window.asking.add(one);
+				try {
+					const answer = await fetch(path, request);
+					await answer.clone().arrayBuffer();
+					return answer;
+				} finally {
+					window.asking.delete(one);
+				}
+			};
 		});
-		for (const end of ['requestfinished', 'requestfailed'])
-			this.page.on(end, (request) => this.asking.delete(request));
 	}
 
 	/** Until what the page asked for has come and is drawn, and it asks for nothing more because of it. */
 	async settled() {
-		const drawn = () => this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
-		try {
-			await until('the page asks for nothing', async () => {
-				await drawn();
-				if (this.asking.size)
-					return false;
-				await drawn();
-				return !this.asking.size;
-			});
-		} catch (error) {
-			throw new Error([...this.asking].map((one) => one.url()).join(), { cause: error });
-		}
+		const asked = () => this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() =>
+			setTimeout(() => resolve([...window.asking].map(({ path }) => path))))));
+		let open = [];
+		const none = async () => (open = await asked()).length === 0;
+		await until({ toString: () => `the page has what it asked for: ${open}` }, async () => await none() && none());
 	}
 
 	/** A picture for the documentation, where it is asked for. */
