@@ -7,6 +7,6 @@ export B=${B:-build}/asan
 FPROF_BUILD=$(realpath -m "$B")
 export FPROF_PRELOAD FPROF_BUILD FPROF_SANITIZED=1 SAN='-fsanitize=address,undefined'
 # The hook comes before the sanitizer where a program has it.
-export ASAN_OPTIONS=detect_leaks=${LEAKS:-1}:abort_on_error=0:exitcode=99:verify_asan_link_order=0
+export ASAN_OPTIONS=detect_leaks=${LEAKS:-1}:abort_on_error=0:exitcode=99:quarantine_size_mb=16:verify_asan_link_order=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 exec "$@"

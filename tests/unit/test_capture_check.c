@@ -230,7 +230,7 @@ static void flipped_bits_are_found(void **state)
 	struct stat st;
 
 	assert_int_equal(stat(s->sound, &st), 0);
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < 30; i++) {
 		char why[CAPTURE_WHY] = "";
 		struct history *h;
 		uint64_t id;

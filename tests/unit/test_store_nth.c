@@ -92,36 +92,37 @@ static long run_commits(struct fixture *f, enum failing_what what, long after, b
 	return failed;
 }
 
-static void try_commits(struct fixture *f, enum failing_what what, bool forever, int error)
+static void try_commits(struct fixture *f, enum failing_what what, bool forever, int error,
+			long step)
 {
 	long after = 0;
 
 	while (run_commits(f, what, after, forever, error) > 0) {
 		clear(f);
-		after++;
+		after += step;
 	}
 	assert_true(after > 10); /* something did fail */
-	print_message("%ld points of failure\n", after);
+	print_message("%ld points of failure, every %ld tried\n", after, step);
 }
 
 static void an_allocation_fails(void **state)
 {
-	try_commits(*state, FAILING_ALLOCATIONS, false, 0);
+	try_commits(*state, FAILING_ALLOCATIONS, false, 0, 2);
 }
 
 static void a_write_fails_once(void **state)
 {
-	try_commits(*state, FAILING_WRITES, false, SQLITE_IOERR_WRITE);
+	try_commits(*state, FAILING_WRITES, false, SQLITE_IOERR_WRITE, 1);
 }
 
 static void writes_fail_from_then_on(void **state)
 {
-	try_commits(*state, FAILING_WRITES, true, SQLITE_IOERR_WRITE);
+	try_commits(*state, FAILING_WRITES, true, SQLITE_IOERR_WRITE, 1);
 }
 
 static void the_disk_is_full_from_then_on(void **state)
 {
-	try_commits(*state, FAILING_WRITES, true, SQLITE_FULL);
+	try_commits(*state, FAILING_WRITES, true, SQLITE_FULL, 1);
 }
 
 /* The failure comes while the databases are opened. A store that does not open says so; one that
@@ -160,7 +161,7 @@ static void try_open(struct fixture *f, enum failing_what what, bool forever, lo
 
 static void a_write_fails_at_open(void **state)
 {
-	try_open(*state, FAILING_WRITES, true, 1);
+	try_open(*state, FAILING_WRITES, true, 3);
 }
 
 static void an_allocation_fails_at_open(void **state)

@@ -10,7 +10,7 @@
 #define FRAMES	    8
 #define FRAME_TICKS 1000
 #define DEPTH_MAX   6
-#define ROUNDS	    120
+#define ROUNDS	    60
 
 /* A lane that makes events up: what is open in it, and the chunk in progress. */
 struct lane {

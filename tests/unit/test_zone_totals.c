@@ -406,7 +406,7 @@ static void what_failed_is_counted_once(void **state)
 	struct fixture *f = *state;
 	long after, tried = 0;
 
-	for (after = 0; record_failing(f, FAILING_ALLOCATIONS, after) > 0; after += 5)
+	for (after = 0; record_failing(f, FAILING_ALLOCATIONS, after) > 0; after += 13)
 		tried++;
 	assert_true(tried > 20);
 	for (after = 0; record_failing(f, FAILING_WRITES, after) > 0; after++)
