@@ -232,7 +232,7 @@ reap() {
 	report "$i" "$status"
 	name=${names[i]}
 	log=$logs/${name//\//.}
-	took[$name]="$((SECONDS - began[$pid])) s, $(cpu_seconds "$log.times") of processors:"
+	took[$name]="$((SECONDS - began[$pid])) s, $(cpu_seconds "$log.times") of processors, ${lanes[i]}:"
 	busy[${lanes[i]}]=$((busy[${lanes[i]}] - 1))
 	unset "running[$pid]"
 }
@@ -301,7 +301,8 @@ times >"$logs/times"
 echo "took $SECONDS s and $(cpu_seconds "$logs/times") s of processors, $built s to build; the longest jobs:"
 for name in "${!took[@]}"; do
 	echo "${took[$name]} $name"
-done | sort -rn | head -n 12 | sed 's/^/    /'
+done | sort -rn >"$logs/took"
+head -n 12 "$logs/took" | sed 's/^/    /'
 [ "$failed" = 0 ] || printf 'failed: %s\n' "${failures[@]}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
