@@ -5,8 +5,7 @@
 # prints none. The last lines are those that failed, once more, and the summary.
 #
 # Jobs run in lanes, side by side: those that watch games as they play, one for two processors at a time; those with a
-# browser, one; all others, one more than there are processors, with what the first leave of these, since a game that has
-# to wait shows it. Before them runs what needs the machine to itself.
+# browser, one; all others, one a processor, with what the first leave of these, since a game that has to wait shows it. Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
 # one is what scripts and browsers use, what the library's unit tests run on, too, and what a test is for that asks
@@ -31,14 +30,14 @@ mkdir -p "$logs"
 names=()
 commands=()
 lanes=()
-declare -A lane_room=([alone]=1 [game]=$(((JOBS + 1) / 2)) [browser]=1 [rest]=$((JOBS + 1))) lane_nice=([alone]=0 [game]=0 [browser]=10 [rest]=10)
+declare -A lane_room=([alone]=1 [game]=$(((JOBS + 1) / 2)) [browser]=1 [rest]=$JOBS) lane_nice=([alone]=0 [game]=0 [browser]=10 [rest]=10)
 lane_of() { # job's name
 	case $1 in
 	api/doom | asan/api/bound | asan/api/critical | asan/api/verdict) echo alone ;;
 	browser/*) echo browser ;;
 	lint | model | mutants | web | client | asan/client | asan/fuzz | house/install | house/headers | unit/* | asan/unit/*) echo rest ;;
 	asan/api/access | asan/api/c[ah]* | asan/api/contract | asan/api/diff | asan/api/e* | asan/api/query* | asan/api/symbols) echo rest ;;
-	asan/api/totals | asan/api/vprof | asan/api/zones) echo rest ;;
+	asan/api/totals | asan/api/vprof | asan/api/zones | asan/tool | *api/query_memory) echo rest ;;
 	*) echo game ;;
 	esac
 }

@@ -122,7 +122,7 @@ test('tasks, by keyboard', { skip: missing('game'), timeout: 300_000 }, async (t
 		await noted('#verdict-title', 'Bound by');
 		await page.keyboard.press('x');
 		await noted('#card-path', 'holder');
-		assert.match((await lines('card-path'))[0][0], /^holder: /);
+		assert.ok((await lines('card-path')).some(([row]) => /^holder: /.test(row)), 'its work is on the path');
 	});
 
 	await t.test('what is saved and opened again is the same', async () => {

@@ -229,6 +229,10 @@ static void marks_in_a_tight_loop_are_all_accounted_for(void **state)
 	play(w, 100000, 0);
 	assert_int_equal(drain_session_gone(w->drain, id, true, "killed by signal 9"), 0);
 	stop(w);
+	print_message(
+		"%lu frames, of %lu events %lu read, %lu overwritten, %lu discarded, %lu faults\n",
+		w->seen.frames, w->seen.produced, w->seen.received, w->seen.overwritten,
+		w->seen.discarded, w->seen.faults);
 	assert_int_equal(w->seen.update.state, SESSION_CRASHED);
 	assert_int_equal(w->seen.last_frame, 100000);
 	expect_balance(w);
