@@ -5,7 +5,8 @@
 # prints none. The last lines are those that failed, once more, and the summary.
 #
 # Jobs run in lanes, side by side: those that watch games as they play, one for two processors at a time; those with a
-# browser, one; all others, one a processor, with what the first leave of these, since a game that has to wait shows it. Before them runs what needs the machine to itself.
+# browser, one; all others, one a processor, with what the first leave of these, since a game that has to wait shows it.
+# Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
 # one is what scripts and browsers use, what the library's unit tests run on, too, and what a test is for that asks
