@@ -239,19 +239,23 @@ void control_set_in_force(struct control_set *set, uint64_t session, enum fprof_
 	pthread_mutex_unlock(&set->lock);
 }
 
-void control_set_update(struct control_set *set)
+unsigned control_set_update(struct control_set *set)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	unsigned consumers = 0;
 	size_t i;
 
-	if (!set->on_demand)
-		return;
 	pthread_mutex_lock(&set->lock);
 	for (i = 0; i < set->all.count; i++) {
-		count_consumers(set, &set->all.at[i], now);
-		publish(set, &set->all.at[i]);
+		struct entry *e = &set->all.at[i];
+
+		count_consumers(set, e, now);
+		consumers += e->consumers;
+		if (set->on_demand)
+			publish(set, e);
 	}
 	pthread_mutex_unlock(&set->lock);
+	return consumers;
 }
 
 int control_set_detail(struct control_set *set, uint64_t session, struct detail_set *ret_detail)

@@ -55,8 +55,9 @@ void control_set_cleared(struct control_set *set, uint64_t session);
 /* The clients' state, from this frame on. */
 void control_set_in_force(struct control_set *set, uint64_t session, enum fprof_record_state state,
 			  uint64_t frame);
-/* Brings the pages in line with who holds what; the drain's, at each sweep. */
-void control_set_update(struct control_set *set);
+/* Brings the pages in line with who holds what; the drain's, at each sweep. Returns how many hold
+ * live sessions, those that hold several once for each. */
+unsigned control_set_update(struct control_set *set);
 /* What an update row says of it; its detail where that has another version than *version, which
  * then is that. Leaves row as it is when the session is not here. */
 void control_set_fill(struct control_set *set, uint64_t session, struct session_update_row *row,

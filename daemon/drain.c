@@ -4,8 +4,9 @@
  *
  * The mutex guards the commands, `stop` and the published health; all else is the thread's own. A
  * command is run between two sweeps, in the order in which they came. Rows of all sessions gather
- * in one batch, which is submitted at most every COMMIT_NS, or when it is large, or when a session
- * ends.
+ * in one batch, which is submitted every COMMIT_NS while a consumer looks on, else every
+ * COMMIT_UNWATCHED_NS, or when it is large, or when a session ends. With the longest pause between
+ * two sweeps that is how much a daemon that is killed loses.
  *
  * Pace: the sleep between sweeps is set so that the ring that filled fastest would be an eighth
  * full at the next one, and doubles at most. When the store's queue is full the rings are left
@@ -21,20 +22,21 @@
 #include <pthread.h>
 #include <string.h>
 
-#define MILLION	      UINT64_C(1000000)
-#define GRACE_NS      50000u
-#define MEASURE_NS    (50 * MILLION)
-#define PACE_MIN_NS   MILLION
-#define PACE_BUSY_NS  (25 * MILLION)  /* at most, while events come */
-#define PACE_QUIET_NS (250 * MILLION) /* at most */
-#define PACE_FULL_NS  (5 * MILLION)   /* while the store's queue is full */
-#define PACE_PERMILLE 125	      /* how full the fullest ring should get */
-#define COMMIT_NS     (100 * MILLION)
-#define BATCH_BYTES   (4u * 1024 * 1024)
-#define SWEEP_NS      UINT64_C(20000000) /* of one session: what is left waits, others do not */
-#define CLEAR_NS      (10 * NS_PER_S)
-#define LAST_SWEEPS   64u /* at the end, while a session is behind */
-#define CLEARS	      64u /* whose results are kept for who waits for them */
+#define MILLION		    UINT64_C(1000000)
+#define GRACE_NS	    50000u
+#define MEASURE_NS	    (50 * MILLION)
+#define PACE_MIN_NS	    MILLION
+#define PACE_BUSY_NS	    (25 * MILLION)  /* at most, while events come */
+#define PACE_QUIET_NS	    (250 * MILLION) /* at most */
+#define PACE_FULL_NS	    (5 * MILLION)   /* while the store's queue is full */
+#define PACE_PERMILLE	    125		    /* how full the fullest ring should get */
+#define COMMIT_NS	    (100 * MILLION)
+#define COMMIT_UNWATCHED_NS (200 * MILLION) /* larger transactions cost less */
+#define BATCH_BYTES	    (4u * 1024 * 1024)
+#define SWEEP_NS	    UINT64_C(20000000) /* of one session: what is left waits, others do not */
+#define CLEAR_NS	    (10 * NS_PER_S)
+#define LAST_SWEEPS	    64u /* at the end, while a session is behind */
+#define CLEARS		    64u /* whose results are kept for who waits for them */
 
 enum command_kind {
 	COMMAND_OPEN,
@@ -83,6 +85,7 @@ struct drain {
 	struct batch *batch;
 	struct clock_watch clock;
 	uint64_t pace_ns, committed_ns, queued_bytes;
+	bool watched;
 	uint64_t triggers_seen; /* the book's generation */
 	struct drain_health now;
 };
@@ -442,7 +445,7 @@ static void sweep_all(struct drain *d)
 
 	if (d->sessions.count == 0)
 		return;
-	control_set_update(d->controls);
+	d->watched = control_set_update(d->controls) > 0;
 	if (queue_is_full(d)) {
 		for (i = 0; i < d->sessions.count; i++)
 			live_heartbeat(d->sessions.at[i]);
@@ -468,8 +471,10 @@ static void sweep_all(struct drain *d)
 
 static void commit_when_due(struct drain *d)
 {
+	uint64_t after = d->watched ? COMMIT_NS : COMMIT_UNWATCHED_NS;
+
 	if (batch_weight(d->batch) >= BATCH_BYTES ||
-	    clock_ns(CLOCK_MONOTONIC) - d->committed_ns >= COMMIT_NS)
+	    clock_ns(CLOCK_MONOTONIC) - d->committed_ns >= after)
 		commit(d);
 }
 

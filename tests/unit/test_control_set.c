@@ -104,10 +104,10 @@ static void test_on_demand_records_while_a_consumer_holds(void **state)
 	assert_true(view(set).waits);
 	others = consumers_stream_begin(consumers, SESSION + 1, OWNER);
 	all = consumers_stream_begin(consumers, 0, OWNER + 1);
-	control_set_update(set);
+	assert_int_equal(control_set_update(set), 0);
 	assert_int_equal(control->page->record_state, FPROF_STATE_STOPPED);
 	mine = consumers_stream_begin(consumers, SESSION, OWNER);
-	control_set_update(set);
+	assert_int_equal(control_set_update(set), 1);
 	assert_int_equal(control->page->record_state, FPROF_STATE_RECORDING);
 	assert_int_equal(view(set).consumers, 1);
 	assert_int_equal(control_set_record(set, SESSION, FPROF_STATE_FROZEN), 0);
