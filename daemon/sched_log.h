@@ -47,7 +47,7 @@ enum sched_wake_flags { SCHED_BY_INTERRUPT = 1, SCHED_BY_KERNEL_THREAD = 2 };
 
 struct sched_who {
 	uint32_t tid, tgid;
-	char comm[16]; /* tid 0 and an empty comm: nobody */
+	char comm[16]; /* no zero at its end where it is 16 long; tid 0 and empty: nobody */
 };
 
 /* A stretch in one state. */
