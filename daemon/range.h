@@ -127,6 +127,9 @@ struct range_visitor {
 	int (*track)(void *userdata, size_t index, const struct track_row *track);
 	int (*begin)(void *userdata, uint32_t marker, int64_t t, uint32_t depth);
 	int (*end)(void *userdata, const struct range_zone *zone);
+	/* Instead of end, for who wants nothing but when it ended, or the range's end: it costs
+	 * less. */
+	int (*left)(void *userdata, int64_t t);
 	int (*event)(void *userdata, const struct range_event *event);
 	/* Events of the track were overwritten in here, could not be read, or were evicted (events
 	   0: nobody knows how many). First of all, but for those that turn up on the way. */

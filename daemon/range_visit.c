@@ -147,9 +147,13 @@ static int close_innermost(struct visit *v, int64_t full_end, uint32_t flags)
 	if (v->shown > v->zones.count) {
 		v->shown = v->zones.count;
 		zone->flags |= flags;
-		r = show_end(v, zone, full_end);
+		if (v->v->left)
+			r = told(v, v->v->left(v->v->userdata, MIN(full_end, v->range->t1)));
+		else
+			r = show_end(v, zone, full_end);
 	}
-	free(zone->text);
+	if (zone->text) /* few have one, and a call costs */
+		free(zone->text);
 	return r;
 }
 

@@ -16,7 +16,7 @@
 
 #define WIDE_ENTRIES 3u /* the mark, begin and duration */
 #define BLOCK_FIRST  8u
-#define BLOCK_LAST   32u
+#define BLOCK_LAST   64u
 
 /* --- samples ----------------------------------------------------------------------------- */
 
@@ -214,14 +214,14 @@ static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 	return enter(x, marker, ns, out);
 }
 
-static int on_end(void *userdata, const struct range_zone *zone)
+static int on_left(void *userdata, int64_t t)
 {
 	struct reading *x = userdata;
 	bool out;
-	int64_t ns = counted_ns(&x->tree->counted, zone->end, &out);
+	int64_t ns = counted_ns(&x->tree->counted, t, &out);
 
 	if (x->scheduled)
-		leave_kernel(x->tree, zone->end, ns);
+		leave_kernel(x->tree, t, ns);
 	return leave(x, ns);
 }
 
@@ -380,7 +380,7 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 					      .no_texts = true,
 					      .track = on_track,
 					      .begin = on_begin,
-					      .end = on_end,
+					      .left = on_left,
 					      .event = on_event,
 					      .gap = on_gap,
 					      .gpu = on_gpu};

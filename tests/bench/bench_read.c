@@ -430,27 +430,56 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void measure(const char *name, size_t (*run)(void), const char *bound)
-{
+struct measured {
+	const char *name;
+	size_t (*run)(void);
+	const char *bound;
+	size_t rows;
 	double ms[RUNS];
-	size_t count = run();
-	int i;
+};
 
-	for (i = 0; i < RUNS; i++) {
-		double start = cpu_ms();
+/* In turns, so that a machine that is slow for a while is so for all. */
+static void measure(struct measured *all, size_t count)
+{
+	double start;
+	size_t i, j;
 
-		run();
-		ms[i] = cpu_ms() - start;
+	for (j = 0; j < count; j++)
+		all[j].rows = all[j].run();
+	for (i = 0; i < RUNS; i++)
+		for (j = 0; j < count; j++) {
+			start = cpu_ms();
+			all[j].run();
+			all[j].ms[i] = cpu_ms() - start;
+		}
+	for (j = 0; j < count; j++) {
+		double *ms = all[j].ms;
+
+		qsort(ms, RUNS, sizeof(ms[0]), by_value);
+		printf("%-28s %8.2f ms (%.2f to %.2f)%s  %zu rows\n", all[j].name, ms[RUNS / 2],
+		       ms[0], ms[RUNS - 1], all[j].bound, all[j].rows);
 	}
-	qsort(ms, RUNS, sizeof(ms[0]), by_value);
-	printf("%-28s %8.2f ms (%.2f to %.2f)%s  %zu rows\n", name, ms[RUNS / 2], ms[0],
-	       ms[RUNS - 1], bound, count);
 }
 
 int main(int argc, char **argv)
 {
 	struct config config = {
 		.history_frames = FRAMES + 100, .history_mib = 256, .history_session_mib = 128};
+	struct measured reads[] = {
+		{.name = "visit alone", .run = run_visit, .bound = ""},
+		{.name = "tree", .run = run_tree, .bound = ", at most 60"},
+		{.name = "flat", .run = run_flat, .bound = ", at most 60"},
+		{.name = "stats of wall", .run = run_stats, .bound = ", at most 20"},
+		{.name = "stats of a zone", .run = run_zone_stats, .bound = ", at most 20"},
+		{.name = "timeline of one frame", .run = run_one_frame, .bound = ", at most 10"},
+		{.name = "timeline of all", .run = run_timeline, .bound = ""},
+	};
+	struct measured with_scheduler[] = {
+		{.name = "what the scheduler did", .run = run_sched, .bound = ""},
+		{.name = "critical path of all", .run = run_path, .bound = ", at most 100"},
+		{.name = "critical path of one frame", .run = run_path_of_frame, .bound = ""},
+		{.name = "tree", .run = run_tree, .bound = ""},
+	};
 	struct store *store;
 
 	if (argc != 2) {
@@ -464,19 +493,10 @@ int main(int argc, char **argv)
 	fill(store, 1, 1);
 	fill(store, 2, 16);
 	printf("%d frames of %d zones; CPU time, median of %d\n", FRAMES, ZONES, RUNS);
-	measure("visit alone", run_visit, "");
-	measure("tree", run_tree, ", at most 60");
-	measure("flat", run_flat, ", at most 60");
-	measure("stats of wall", run_stats, ", at most 20");
-	measure("stats of a zone", run_zone_stats, ", at most 20");
-	measure("timeline of one frame", run_one_frame, ", at most 10");
-	measure("timeline of all", run_timeline, "");
+	measure(reads, ARRAY_SIZE(reads));
 	session = 2;
 	printf("with %d switches a second, %d frames of 1/60 s\n", SWITCHES, FRAMES);
-	measure("what the scheduler did", run_sched, "");
-	measure("critical path of all", run_path, ", at most 100");
-	measure("critical path of one frame", run_path_of_frame, "");
-	measure("tree", run_tree, "");
+	measure(with_scheduler, ARRAY_SIZE(with_scheduler));
 	history_close(history);
 	store_free(store);
 	free(config.history_dir);
