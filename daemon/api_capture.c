@@ -72,3 +72,22 @@ void api_name_file(struct api_answer *a, const char *name, const char *ending)
 	memcpy(a->filename + at, ending, ending_bytes);
 	a->filename[at + ending_bytes] = '\0';
 }
+
+void api_say_evicted(struct api_answer *a, uint64_t from, uint64_t to, uint64_t first,
+		     uint64_t last, uint64_t evicted)
+{
+	size_t n = strlen(a->lost);
+
+	if (from == 0 && to == 0)
+		return;
+	if ((from && from < first) || (to && to > last)) {
+		snprintf(a->lost + n, sizeof(a->lost) - n, "%sonly frames %llu to %llu are there",
+			 n > 0 ? "; " : "", (unsigned long long)first, (unsigned long long)last);
+		n = strlen(a->lost);
+	}
+	if (evicted > 0)
+		snprintf(a->lost + n, sizeof(a->lost) - n,
+			 "%sthe events of %llu of %llu frames had left the history",
+			 n > 0 ? "; " : "", (unsigned long long)evicted,
+			 (unsigned long long)(last - first + 1));
+}

@@ -254,6 +254,21 @@ static bool prepare(const struct api *api, const struct api_request *q, const st
 	return true;
 }
 
+/* Of the frames that were asked for: those that are not there, and those whose events are not. */
+static void say_lost(const struct api *api, const struct api_request *q, uint64_t session,
+		     const struct capture_order *order, struct api_answer *a)
+{
+	__attribute__((cleanup(api_answer_deinit))) struct api_answer unused = {0};
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	char id[24];
+
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)session);
+	if (api_open_session_text(api, q, id, "session", &unused, &reader, &s) && s.last_frame > 0)
+		api_say_evicted(a, order->first, order->last, s.first_frame, s.last_frame,
+				s.last_frame - s.first_frame + 1 - s.frames_retained);
+}
+
 void api_capture_save(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	static const char *const known[] = {"session", "spike", "from", "to", "last",
@@ -266,10 +281,12 @@ void api_capture_save(const struct api *api, const struct api_request *q, struct
 	if (!api_body(q, a, known, &body) || !prepare(api, q, body, &order, a))
 		return;
 	rc = captures_save(api->context->captures, &order, q->uid, &session);
-	if (rc < 0)
+	if (rc < 0) {
 		api_fail_capture(a, rc);
-	else
-		answer_made(api, session, a);
+		return;
+	}
+	answer_made(api, session, a);
+	say_lost(api, q, session, &order, a);
 }
 
 void api_capture_upload(const struct api *api, const struct api_request *q, struct api_answer *a)

@@ -30,6 +30,7 @@ struct side {
 	side_parts_vec parts;
 	check_runs_vec runs;
 	VEC(struct run_identity) identities; /* by run */
+	side_spans_vec spans;
 };
 
 struct work {
@@ -55,6 +56,7 @@ static void work_free(struct work **work)
 		side_parts_free(&w->sides[i].parts);
 		check_runs_free(&w->sides[i].runs);
 		VEC_FREE(&w->sides[i].identities);
+		VEC_FREE(&w->sides[i].spans);
 	}
 	for (i = 0; i < w->request.count; i++) {
 		free(w->results[i].run_values);
@@ -115,7 +117,10 @@ static bool read_part(struct work *w, struct side *side, const struct side_part 
 		api_fail_aggregate(w->a);
 		return false;
 	}
-	run = run_of(side, part, &open);
+	r = api_part_once(w->a, side->text ? "baseline" : "runs", part, &open, &side->spans);
+	if (r == 0 || r == -EEXIST)
+		return r == 0;
+	run = r < 0 ? NULL : run_of(side, part, &open);
 	if (!run)
 		return fail_memory(w);
 	run->frames.missing = count_add(run->frames.missing, open.missing);

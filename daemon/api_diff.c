@@ -43,6 +43,7 @@ struct diff {
 	const char *texts[2];
 	side_parts_vec parts[2];
 	VEC(struct diff_run) runs[2];
+	side_spans_vec spans[2];
 	struct compare_options options;
 };
 
@@ -65,6 +66,7 @@ static void diff_deinit(struct diff *d)
 		for (i = 0; i < d->runs[side].count; i++)
 			run_free(&d->runs[side].at[i]);
 		VEC_FREE(&d->runs[side]);
+		VEC_FREE(&d->spans[side]);
 	}
 }
 
@@ -142,7 +144,10 @@ static bool read_part(struct diff *d, unsigned side, const struct side_part *par
 		api_fail_aggregate(d->a);
 		return false;
 	}
-	run = run_of(d, side, part, &open);
+	r = api_part_once(d->a, side ? "b" : "a", part, &open, &d->spans[side]);
+	if (r == 0 || r == -EEXIST)
+		return r == 0;
+	run = r < 0 ? r : run_of(d, side, part, &open);
 	r = run < 0 ? run
 		    : compare_read(d->compare, side, (size_t)run, open.reader.history, &open.range);
 	if (r < 0) {
@@ -409,7 +414,7 @@ static bool parse_options(struct diff *d)
 		return false;
 	if (floor_ms) {
 		ms = strtod(floor_ms, &end);
-		if (end == floor_ms || *end || !isfinite(ms) || ms < 0) {
+		if (end == floor_ms || *end || !isfinite(ms * 1e6) || ms < 0) {
 			api_fail_parameter(d->a, "floor_ms", floor_ms, floors);
 			return false;
 		}

@@ -65,6 +65,9 @@ static void write_export(const struct api *api, const struct api_request *q,
 	a->status = 200;
 	a->type = export_media_type(format);
 	snprintf(a->lost, sizeof(a->lost), "%s", report.lost);
+	api_say_evicted(a, route_value(&q->route, "from") ? r->query.from : 0,
+			route_value(&q->route, "to") ? r->query.to : 0, r->range.first,
+			r->range.last, r->range.kept_from);
 	snprintf(ending, sizeof(ending), "-%llu-%llu.%s", (unsigned long long)r->range.first,
 		 (unsigned long long)r->range.last, export_extension(format));
 	api_name_file(a, r->range.row.name ? r->range.row.name : "session", ending);

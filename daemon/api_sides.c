@@ -249,3 +249,31 @@ bool run_identity_same(const struct run_identity *a, const struct run_identity *
 	return a->start_utc_ns == b->start_utc_ns && a->process_start == b->process_start &&
 	       a->pid == b->pid;
 }
+
+int api_part_once(struct api_answer *a, const char *parameter, const struct side_part *asked,
+		  const struct api_part *part, side_spans_vec *spans)
+{
+	static const char *const allowed[] = {"parts whose frames do not overlap", NULL};
+	const struct api_problem twice = {400, "bad-parameter",
+					  "A parameter has a value that is not allowed", parameter,
+					  allowed};
+	struct side_span span = {api_part_identity(part), part->range.first, part->range.last};
+	size_t i;
+
+	for (i = 0; i < spans->count; i++) {
+		const struct side_span *one = &spans->at[i];
+
+		if (!run_identity_same(&one->identity, &span.identity) || one->last < span.first ||
+		    span.last < one->first)
+			continue;
+		if (one->first <= span.first && span.last <= one->last)
+			return 0;
+		api_fail(a, &twice,
+			 "%.64s has frames %llu to %llu, and those from %llu to %llu were named "
+			 "before",
+			 asked->text, (unsigned long long)span.first, (unsigned long long)span.last,
+			 (unsigned long long)one->first, (unsigned long long)one->last);
+		return -EEXIST;
+	}
+	return VEC_PUSH(spans, span) < 0 ? -ENOMEM : 1;
+}

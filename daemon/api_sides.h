@@ -54,4 +54,15 @@ struct run_identity {
 struct run_identity api_part_identity(const struct api_part *part);
 bool run_identity_same(const struct run_identity *a, const struct run_identity *b);
 
+/* The frames that one side has so far: none is counted twice, however often it is named. */
+struct side_span {
+	struct run_identity identity;
+	uint64_t first, last;
+};
+typedef VEC(struct side_span) side_spans_vec;
+/* 1: the part's frames are new, and taken; 0: all of them were there. -EEXIST after filling the
+ * answer (400): some were. -ENOMEM. */
+int api_part_once(struct api_answer *a, const char *parameter, const struct side_part *asked,
+		  const struct api_part *part, side_spans_vec *spans);
+
 #endif

@@ -43,7 +43,7 @@ static int parse_number(const char *text, double *ret_number, bool *ret_percent)
 	char *end;
 	double number = strtod(text, &end);
 
-	if (end == text || !isfinite(number) || number < 0 || strpbrk(text, "xXnN "))
+	if (end == text || !isfinite(number * 1e6) || number < 0 || strpbrk(text, "xXnN "))
 		return -EINVAL;
 	if (ret_percent && *end == '%') {
 		*ret_percent = true;

@@ -121,8 +121,9 @@ static void *work(void *exchange)
 
 	api_handler_of(q->api.route.route->id)(q->served_by, &q->api, &q->answer);
 	q->answered = true;
-	MHD_resume_connection(q->connection); /* q is not ours any more */
 	workers_give_back(workers, uid);
+	MHD_resume_connection(q->connection); /* q is not ours any more */
+	workers_leave(workers);
 	return NULL;
 }
 
@@ -155,5 +156,6 @@ bool exchange_defer(struct workers *workers, const struct api *api, struct excha
 	api_fail(&q->answer, &busy, "No thread can be made: %s", strerror(r));
 	workers_give_back(workers, q->api.uid);
 	MHD_resume_connection(connection);
+	workers_leave(workers);
 	return true;
 }

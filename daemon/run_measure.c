@@ -23,13 +23,16 @@ bool run_frames_lost(const struct run_frames *frames)
 
 bool run_frames_take(struct run_frames *frames, const struct frame_row *row)
 {
-	if (left_out_take(&frames->left_out, row->flags))
+	bool out = left_out_take(&frames->left_out, row->flags);
+
+	/* one without marks of its own stands for others, which would have been counted */
+	if (out && !(row->flags & FRAME_MARKS_LOST))
 		return false;
-	frames->counted++;
+	frames->counted += !out;
 	frames->marks_lost += (row->flags & FRAME_MARKS_LOST) != 0;
 	frames->lossy += row->lost_events > 0;
 	frames->lost_events = count_add(frames->lost_events, row->lost_events);
-	return true;
+	return !out;
 }
 
 void run_series_deinit(struct run_series *series)

@@ -33,7 +33,15 @@ void workers_give_back(struct workers *workers, uint32_t uid)
 {
 	pthread_mutex_lock(&workers->lock);
 	places_give_back(&workers->users, uid);
-	if (--workers->busy == 0)
+	workers->busy--;
+	workers->leaving++;
+	pthread_mutex_unlock(&workers->lock);
+}
+
+void workers_leave(struct workers *workers)
+{
+	pthread_mutex_lock(&workers->lock);
+	if (--workers->leaving + workers->busy == 0)
 		pthread_cond_broadcast(&workers->idle);
 	pthread_mutex_unlock(&workers->lock);
 }
@@ -42,7 +50,7 @@ void workers_close(struct workers *workers)
 {
 	pthread_mutex_lock(&workers->lock);
 	workers->closed = true;
-	while (workers->busy > 0)
+	while (workers->busy + workers->leaving > 0)
 		pthread_cond_wait(&workers->idle, &workers->lock);
 	pthread_mutex_unlock(&workers->lock);
 }

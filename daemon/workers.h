@@ -17,7 +17,8 @@
 struct workers {
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
-	unsigned busy;
+	unsigned busy;	  /* answering */
+	unsigned leaving; /* and those that gave back, but have to do with the server still */
 	bool closed;
 	struct places users;
 };
@@ -25,8 +26,11 @@ void workers_init(struct workers *workers);
 void workers_deinit(struct workers *workers);
 /* One more for uid: false: all are busy, or its share is, or it is closed. */
 bool workers_take(struct workers *workers, uint32_t uid);
+/* Its place is free, before its answer is on its way: who has that may ask again at once. */
 void workers_give_back(struct workers *workers, uint32_t uid);
-/* From here on there are none; waits until the last one is given back. */
+/* After workers_give_back: it touches nothing any more. */
+void workers_leave(struct workers *workers);
+/* From here on there are none; waits until the last one has left. */
 void workers_close(struct workers *workers);
 
 #endif

@@ -438,6 +438,15 @@ static int judge(const struct api *api, const char *path, bool good, const json_
 	return TOOL_FAILED;
 }
 
+/* What the file that came, or was made, does not hold. */
+static void say_lost(const struct api *api)
+{
+	struct curl_header *lost;
+
+	if (curl_easy_header(api->curl, "Fprof-Lost", 0, CURLH_HEADER, -1, &lost) == CURLHE_OK)
+		tool_say("the file does not hold all: %s", lost->value);
+}
+
 int api_send(struct api *api, const char *method, const char *path, const json_t *body,
 	     json_t **ret_json)
 {
@@ -447,6 +456,8 @@ int api_send(struct api *api, const char *method, const char *path, const json_t
 	bool good = json && (status / 100 == 2 || json_object_get(json, "verdict"));
 	int r = judge(api, path, good, json, status);
 
+	if (r == TOOL_OK)
+		say_lost(api);
 	if (r == TOOL_OK && ret_json)
 		*ret_json = json_incref(json);
 	return r;
@@ -476,15 +487,6 @@ static size_t save(char *data, size_t one, size_t count, void *userdata)
 	if (status != 200)
 		return collect(data, one, count, &d->answer);
 	return fwrite(data, 1, one * count, d->to);
-}
-
-/* What the file that came could not hold. */
-static void say_lost(const struct api *api)
-{
-	struct curl_header *lost;
-
-	if (curl_easy_header(api->curl, "Fprof-Lost", 0, CURLH_HEADER, -1, &lost) == CURLHE_OK)
-		tool_say("the file does not hold all: %s", lost->value);
 }
 
 int api_download(struct api *api, const char *path, FILE *to)

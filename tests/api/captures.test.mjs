@@ -181,3 +181,24 @@ test('the command saves, lists and imports', async () => {
 	fprof('captures', 'delete', String(id));
 	assert.doesNotMatch(fprof('captures'), /mine/);
 });
+
+test('frames that are asked for and are not there, or have no events any more, are told of', async (t) => {
+	const small = new World();
+	t.after(() => small.close());
+	const config = path.join(small.dir, 'conf');
+	writeFileSync(config, 'history_frames = 30\n');
+	await small.startDaemon(['--config', config]);
+	const { id, retained } = await small.played(['--frames', '200', '--fps', '500', '--zones', '50']);
+	assert.ok(retained.first > 20 && retained.last === 200, `${retained.first}`);
+	const gone = `the events of ${retained.first - 11} of 190 frames had left the history`;
+	for (const [range, lost] of [[{}, undefined], [{ from: retained.first, to: 200 }, undefined],
+		[{ from: 1, to: 10 }, 'the events of 10 of 10 frames had left the history'], [{ from: 11, to: 200 }, gone],
+		[{ from: 11, to: 300 }, `only frames 11 to 200 are there; ${gone}`]]) {
+		const made = await small.request('POST', '/api/v1/captures', { body: JSON.stringify({ session: id, ...range }) });
+		assert.equal(made.status, 201, made.text);
+		assert.equal(made.headers['fprof-lost'], lost, JSON.stringify(range));
+		const file = await small.get(`/api/v1/sessions/${id}/export?format=chrome&${new URLSearchParams(range)}`);
+		assert.equal(file.status, 200);
+		assert.equal(file.headers['fprof-lost'], lost, JSON.stringify(range));
+	}
+});

@@ -45,6 +45,40 @@ async function check(query, { session, headers } = {}) {
 const snapshot = (body) => world.request('POST', '/api/v1/snapshots',
 	{ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
+test('what was lost before the first frame that is there is lost', async () => {
+	world.daemon.kill('SIGSTOP');
+	const game = world.game(['--frames', '300', '--fps', '0', '--zones', '2000']);
+	await game.done;
+	world.daemon.kill('SIGCONT');
+	const session = await world.ended(game.pid);
+	const { frames } = await world.api(`/sessions/${session.id}/frames?last=600`);
+	assert.ok(frames[0].frame > 1 && frames.length > 20, `${frames.length} from ${frames[0].frame} on`);
+	const lost = await check('metric=frame.p50&max_ms=60000', { session: session.id });
+	assert.equal(lost.status, 409, lost.text);
+	assert.equal(lost.conditions[0].reason, 'lost');
+	assert.equal((await check('metric=frame.p50&max_ms=60000&allow_loss=yes', { session: session.id })).status, 200);
+});
+
+test('no frame counts twice, however often it is named', async () => {
+	const all = `${ten[0]}:2-${FRAMES}`;
+	for (const runs of [[ten[0], ten[0], ten[0]], [ten[0], all, `${ten[0]}:5-9`]]) {
+		const few = await check(`metric=frame.p99&max_ms=60000&runs=${runs}`);
+		assert.equal(few.status, 409, few.text);
+		assert.equal(few.conditions[0].reason, 'too_few_frames');
+		assert.equal(few.runs[0].frames, (await check(`metric=frame.p50&max_ms=60000&runs=${ten[0]}`)).runs[0].frames);
+	}
+	for (const [runs, parameter] of [[`runs=${ten[0]}:2-20,${ten[0]}:15-30`, 'runs'],
+		[`runs=${ten[1]}&baseline=${ten[0]}:2-20,${ten[0]}:15-30`, 'baseline']]) {
+		const answer = await check(`metric=frame.p50${parameter === 'runs' ? '&max_ms=1' : ''}&${runs}`);
+		assert.equal(answer.status, 400, answer.text);
+		assert.equal(answer.parameter, parameter);
+		assert.match(answer.detail, /named before/);
+	}
+	const diff = await world.get(`/api/v1/diff?a=${ten[0]}:2-20,${ten[0]}:15-30&b=${ten[1]}`);
+	assert.equal(diff.status, 400, diff.text);
+	assert.equal((await world.get(`/api/v1/diff?a=${ten[0]}&b=${ten[1]}&floor_ms=1e308`)).status, 400);
+});
+
 test('a bound passes with 200, fails with 417, and is inconclusive with 409 on too few frames', async () => {
 	const pass = await check('metric=frame.p50&max_ms=60000', { session: ten[0] });
 	assert.equal(pass.status, 200, pass.text);

@@ -46,7 +46,7 @@ static void *close_it(void *userdata)
 	return NULL;
 }
 
-/* While the last one still answers, and after it. */
+/* While the last one still answers, or has only given its place back, and after it. */
 static void none_is_to_be_had_after_the_end(void **state)
 {
 	struct closer c = {.ended = false};
@@ -58,10 +58,14 @@ static void none_is_to_be_had_after_the_end(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, close_it, &c), 0);
 	while (workers_take(&c.w, 2)) { /* until it is closed */
 		workers_give_back(&c.w, 2);
+		workers_leave(&c.w);
 		usleep(100);
 	}
 	assert_false(__atomic_load_n(&c.ended, __ATOMIC_ACQUIRE));
 	workers_give_back(&c.w, 1);
+	usleep(1000);
+	assert_false(__atomic_load_n(&c.ended, __ATOMIC_ACQUIRE));
+	workers_leave(&c.w);
 	pthread_join(thread, NULL);
 	assert_true(c.ended);
 	assert_false(workers_take(&c.w, 1));
