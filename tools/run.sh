@@ -159,7 +159,7 @@ show
 if [ -n "${RUN_ONCE-}" ]; then
 	exit 0
 fi
-say "The example game goes on; record your own with: $B/fprof run -- ./your-game"
+say "The example game goes on; record your own with: ${FPROF_SOCKET:+FPROF_SOCKET=$FPROF_SOCKET }$B/fprof run -- ./your-game"
 say "Ctrl-C stops everything."
 # A signal that comes just before bash waits for a process is looked at when that one ends: so for a short one at a time.
 while kill -0 "$daemon" 2>/dev/null; do
