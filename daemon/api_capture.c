@@ -5,6 +5,7 @@
 #include "util.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,13 +82,13 @@ void api_say_evicted(struct api_answer *a, uint64_t from, uint64_t to, uint64_t 
 	if (from == 0 && to == 0)
 		return;
 	if ((from && from < first) || (to && to > last)) {
-		snprintf(a->lost + n, sizeof(a->lost) - n, "%sonly frames %llu to %llu are there",
-			 n > 0 ? "; " : "", (unsigned long long)first, (unsigned long long)last);
+		snprintf(a->lost + n, sizeof(a->lost) - n,
+			 "%sonly frames %" PRIu64 " to %" PRIu64 " are there", n > 0 ? "; " : "",
+			 first, last);
 		n = strlen(a->lost);
 	}
 	if (evicted > 0)
 		snprintf(a->lost + n, sizeof(a->lost) - n,
-			 "%sthe events of %llu of %llu frames had left the history",
-			 n > 0 ? "; " : "", (unsigned long long)evicted,
-			 (unsigned long long)(last - first + 1));
+			 "%sthe events of %" PRIu64 " of %" PRIu64 " frames had left the history",
+			 n > 0 ? "; " : "", evicted, last - first + 1);
 }
