@@ -134,7 +134,10 @@ test('an aggregate session has no timeline and no calls, and says why', async ()
 
 test('import of export is the identity', async () => {
 	const { session } = await imported(bytesOf('plain'));
-	const answer = await exported(session, '&from=1&to=1000');
+	const all = await exported(session, '&from=1&to=1000');
+	assert.deepEqual(all.bytes, bytesOf('plain'));
+	assert.equal(all.headers['fprof-lost'], 'only frames 100 to 159 are there');
+	const answer = await exported(session, '&last=1000');
 	assert.deepEqual(answer.bytes, bytesOf('plain'));
 	assert.equal(answer.headers['fprof-lost'], undefined);
 	const grown = await imported(bytesOf('growing'));
