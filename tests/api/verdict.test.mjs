@@ -142,7 +142,9 @@ test('what the kernel had no room for is counted, and the verdict says that its 
 	assert.equal((await game.done).code, 0, game.text);
 	world.daemon.kill('SIGCONT');
 	const session = await world.ended(game.pid);
-	await until('it is counted', async () => (await scheduler()).lost > lost + 1000);
+	let now;
+	await until({ toString: () => `it is counted: ${JSON.stringify(now)}, before ${events} events, ${lost} lost` },
+		async () => (now = await scheduler()).lost > lost + 1000);
 	const verdict = await judged(world, session, 8);
 	const unheard = verdict.frames.filter((one) => one.unheard_ns > 0.05 * one.wall_ns);
 	assert.ok(unheard.length > 0, JSON.stringify(verdict.parts));
