@@ -9,6 +9,7 @@
 #include "history.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- Values in memory: args and notes ------------------------------------------------------- */
@@ -119,7 +120,7 @@ static bool track_array(struct chrome_member *m, struct track_row *row)
 {
 	uint64_t v[5];
 
-	if (parse_array(m, v, ARRAY_SIZE(v)) != 4)
+	if (parse_array(m, v, ARRAY_SIZE(v)) != 4 || v[3] > 64)
 		return false;
 	row->tid = (int32_t)v[0];
 	row->begin_ticks = (int64_t)v[1];
@@ -132,6 +133,7 @@ static int metadata_member(struct chrome_member *m)
 {
 	struct metadata *d = m->userdata;
 	int64_t whole;
+	double ns;
 
 	if (TRACE_JSON_IS(&m->key, "name") &&
 	    (m->value.kind == TRACE_JSON_TEXT || m->value.kind == TRACE_JSON_WORD)) {
@@ -146,7 +148,8 @@ static int metadata_member(struct chrome_member *m)
 			      : trace_json_is(&m->value, "gpu queue", 9) ? TRACK_GPU_QUEUE
 									 : TRACK_THREAD;
 	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "ns_per_tick")) {
-		chrome_parse_number(&m->value, &whole, &d->row.ns_per_tick);
+		if (chrome_parse_number(&m->value, &whole, &ns) && ns >= 0 && isfinite(ns))
+			d->row.ns_per_tick = ns;
 	} else if (m->r->c->own && TRACE_JSON_IS(&m->key, "track") &&
 		   m->value.kind == TRACE_JSON_ARRAY) {
 		d->has_row = track_array(m, &d->row);
