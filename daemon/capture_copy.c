@@ -5,7 +5,8 @@
  * what the last one left open. So that it is answered the same, a capture has the chunks that
  * overlap its range, for each track and lane the first one after it, and where nothing else is
  * there the last one before it. Of what the scheduler did the last chunk of each thread before the
- * range says in which state it enters.
+ * range says in which state it enters; one that says when the kernel was listened to is there, as
+ * long as it ever was.
  *
  * Columns are those that both databases have: a capture of an older version may be the source, and
  * what it lacks has the default. Ids are kept but for the session's, since the order of equal times
@@ -47,7 +48,9 @@ static const struct copied {
 	{"chunks", "", IN_RANGE},
 	{"sched_chunks", "",
 	 "(" IN_RANGE ") OR s.id IN (SELECT max(id) FROM source.sched_chunks "
-	 "WHERE session = :source AND t1 < :t0 GROUP BY tid)"},
+	 "WHERE session = :source AND t1 < :t0 GROUP BY tid) OR s.id = "
+	 "(SELECT min(id) FROM source.sched_chunks WHERE session = :source AND tid = 0 "
+	 "AND t0 >= :t1)"},
 	{"stack_chunks", "", IN_RANGE},
 	{"stack_modules", "", "s.session = :source"},
 	{"stack_symbols", "", "s.session = :source"},

@@ -6,8 +6,9 @@
  * state had lasted, and what lies between is unknown.
  *
  * A state that goes on beyond the last chunk goes on as far as the kernel was listened to: rows of
- * thread 0 say when that was. Files from before there were such rows have none at all, and are
- * believed.
+ * thread 0 say when that was (one without length: not then, though it was asked). Files from before
+ * there were such rows have none at all, and are believed. Where there are some, a time that none
+ * covers is unknown, and so is what a damaged chunk would have told: never silent.
  */
 #include "history_sched.h"
 
@@ -25,7 +26,7 @@
 
 #define HEARD                                                             \
 	"SELECT t0, t1 FROM sched_chunks WHERE session = ?1 AND tid = 0 " \
-	"AND t1 > ?2 AND t0 < ?3 ORDER BY t1"
+	"AND t1 > ?2 AND t0 < ?3 AND t1 > t0 ORDER BY t1"
 #define HEARD_EVER "SELECT 1 FROM sched_chunks WHERE session = ?1 AND tid = 0 LIMIT 1"
 
 #define ANY "SELECT 1 FROM sched_chunks WHERE session = ?1 AND t1 >= ?2 LIMIT 1"
@@ -42,7 +43,8 @@ struct sched_reading {
 	size_t hearing;		   /* index of the one at known_to, or after it */
 	int64_t known_to;	   /* intervals reach up to here */
 	int64_t unknown_from;	   /* INT64_MAX, or nothing is known from here to known_to */
-	bool past, any;
+	bool past;
+	bool any; /* of it there is something to tell, if only that it is not known any more */
 };
 
 static int give(struct sched_reading *d, const struct sched_interval *i)
@@ -112,6 +114,8 @@ static int push(struct sched_reading *d, const struct sched_interval *i)
 
 	if (i->t0 >= d->t1)
 		return 0;
+	/* from tick 0 on it was unknown until the thread was heard of; else the word was lost */
+	d->any |= i->state == SCHED_STATE_UNKNOWN && i->t0 > 0;
 	r = push_part(d, &unknown, i->t0);
 	return r < 0 || i->t1 <= d->known_to ? r : push_heard(d, i);
 }
@@ -141,7 +145,13 @@ static int take_row(struct sched_reading *d, sqlite3_stmt *stmt, struct sched_in
 	d->past = t0 >= d->t1;
 	r = chunk_unpack(sqlite3_column_blob(stmt, 1), (size_t)sqlite3_column_bytes(stmt, 1), &raw,
 			 &bytes);
-	return r < 0 ? r : take_chunk(d, raw, bytes, t0, open);
+	if (r == 0)
+		r = take_chunk(d, raw, bytes, t0, open);
+	if (r != -EBADMSG)
+		return r;
+	open->t0 = INT64_MAX; /* damaged: what it told before that stays */
+	d->any |= !d->past;
+	return 0;
 }
 
 static int read_chunks(struct history *h, const int64_t *key, struct sched_reading *d)
@@ -182,6 +192,7 @@ static int read_heard(struct history *h, struct sched_reading *d, const int64_t 
 	r = sql_ask(h->db, HEARD_EVER, key, 1, &ever);
 	if (r == 0)
 		r = sql_step(ever);
+	d->any = r == 1;
 	return r == 0 ? VEC_PUSH(&d->heard, always) : MIN(r, 0);
 }
 

@@ -17,8 +17,8 @@ int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t
 		       void *userdata);
 /*
  * The intervals of thread tid (the game's) that touch [t0, t1) in ticks, clipped to it, in order,
- * without holes: what is not known is SCHED_STATE_UNKNOWN. Nothing at all is known: none. 0 or
- * -errno.
+ * without holes: what is not known is SCHED_STATE_UNKNOWN. None: the kernel was not asked, or never
+ * told of the thread. 0 or -errno.
  */
 int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
 		  sched_intervals_vec *ret_intervals);

@@ -15,8 +15,8 @@
 	"SELECT module, lo, hi, name FROM stack_symbols WHERE session = ?1 ORDER BY " \
 	"module, lo"
 #define CHUNKS                                                                                    \
-	"SELECT t0, data FROM stack_chunks WHERE session = ?1 AND t1 >= ?2 AND t0 < ?3 ORDER BY " \
-	"t1, id"
+	"SELECT t0, data, samples FROM stack_chunks WHERE session = ?1 AND t1 >= ?2 AND t0 < ?3 " \
+	"ORDER BY t1, id"
 
 /* ---- code ---- */
 
@@ -138,8 +138,9 @@ const struct history_symbol *history_code_symbol(const struct history_code *code
 
 /* ---- stacks ---- */
 
+/* *samples: how many are still to come. */
 static int visit_chunk(const void *data, size_t bytes, int64_t t0,
-		       const struct stacks_visitor *visitor)
+		       const struct stacks_visitor *visitor, uint64_t *samples)
 {
 	struct stack_record record;
 	struct stack_reader reader;
@@ -147,19 +148,28 @@ static int visit_chunk(const void *data, size_t bytes, int64_t t0,
 
 	if (r == 0)
 		r = visitor->chunk(visitor->userdata);
-	while (r == 0 && (r = stack_reader_next(&reader, &record)) == 1)
+	while (r == 0 && (r = stack_reader_next(&reader, &record)) == 1) {
+		*samples -= record.kind == STACK_SAMPLE && *samples > 0;
 		r = visitor->record(visitor->userdata, &record);
+	}
 	return r;
 }
 
-static int visit_row(sqlite3_stmt *stmt, const struct stacks_visitor *visitor)
+/* from: the range's begin. */
+static int visit_row(sqlite3_stmt *stmt, int64_t from, const struct stacks_visitor *visitor)
 {
+	int64_t t0 = sqlite3_column_int64(stmt, 0);
+	uint64_t samples = (uint32_t)sqlite3_column_int64(stmt, 2);
 	_cleanup_free_ uint8_t *raw = NULL;
+	struct stack_record lost = {.kind = STACK_LOST, .t = MAX(t0, from)};
 	size_t bytes;
 	int r = chunk_unpack(sqlite3_column_blob(stmt, 1), (size_t)sqlite3_column_bytes(stmt, 1),
 			     &raw, &bytes);
 
-	return r < 0 ? r : visit_chunk(raw, bytes, sqlite3_column_int64(stmt, 0), visitor);
+	if (r == 0)
+		r = visit_chunk(raw, bytes, t0, visitor, &samples);
+	lost.value = samples;
+	return r == -EBADMSG ? visitor->record(visitor->userdata, &lost) : r;
 }
 
 static int visit_rows(struct history *h, const int64_t *key, const struct stacks_visitor *visitor)
@@ -168,7 +178,7 @@ static int visit_rows(struct history *h, const int64_t *key, const struct stacks
 	int r = sql_ask(h->db, CHUNKS, key, 3, &stmt);
 
 	while (r == 0 && (r = sql_step(stmt)) == 1)
-		r = visit_row(stmt, visitor);
+		r = visit_row(stmt, key[1], visitor);
 	return r;
 }
 

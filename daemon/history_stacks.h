@@ -33,7 +33,7 @@ struct stacks_visitor {
 	int (*record)(void *userdata, const struct stack_record *record);
 };
 /* The chunks that touch [t0, t1) in ticks, in order, each wholly: a visitor looks at the times.
- * -EBADMSG: one is damaged. Negative returns end it. */
+ * What a damaged one does not tell any more is a STACK_LOST. Negative returns end it. */
 int history_stacks_each(struct history *h, uint64_t session, int64_t t0, int64_t t1,
 			const struct stacks_visitor *visitor);
 

@@ -149,6 +149,21 @@ static int ask(struct probe_client *client, const struct probe_request *q, struc
 	return ret->status;
 }
 
+/* Why a request failed, as the answer has it or as there was none. */
+static int fail_asked(struct probe_client *client, int error, const struct probe_answer *answer)
+{
+	const char *reason = answer->reason, *fix = answer->fix;
+
+	if (!*reason && (error == -ECONNRESET || error == -ETIMEDOUT)) {
+		reason = error == -ETIMEDOUT ? "fprof-probe does not answer"
+			 : client->pid > 0   ? "fprof-probe ended before it answered"
+					     : "fprof-probe hung up before it answered: it ended, "
+					       "or serves too many connections";
+		fix = "look at its log";
+	}
+	return fail(client, error, *reason ? reason : strerror(-error), fix);
+}
+
 static bool is_power(uint32_t n)
 {
 	return n && !(n & (n - 1));
@@ -169,7 +184,7 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring)
 	if (r == 0)
 		r = probe_ring_map(fds[0], fds[1], answer.ring_bytes, ret_ring);
 	if (r < 0)
-		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
+		fail_asked(client, r, &answer);
 	if (fds[0] >= 0)
 		close(fds[0]);
 	if (fds[1] >= 0)
@@ -189,7 +204,7 @@ static int ask_for(struct probe_client *client, const struct probe_request *q, i
 	client->found = answer.found;
 	client->unread = answer.unread;
 	if (r < 0)
-		fail(client, r, *answer.reason ? answer.reason : strerror(-r), answer.fix);
+		fail_asked(client, r, &answer);
 	if (fds[1] >= 0)
 		close(fds[1]);
 	*ret_fd = fds[0];

@@ -29,7 +29,7 @@ void probe_client_close(struct probe_client *client);
 /* Connects to the service, or starts a helper where we are root; loads the program; maps its
  * buffer. 0, or -errno with reason and fix. */
 int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring);
-/* -EACCES, -ESRCH, ...; -ECONNRESET: the helper is gone. */
+/* -EACCES, -ESRCH, ...; -ECONNRESET: the helper is gone; -ETIMEDOUT. */
 int probe_client_add(struct probe_client *client, int32_t pid);
 int probe_client_remove(struct probe_client *client, int32_t pid);
 /* A process that was added has a vkQueuePresentKHR there. */

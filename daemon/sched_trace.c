@@ -10,13 +10,15 @@
  * that is removed is only marked, and freed by the thread after a last reading.
  *
  * A helper that is gone is noticed at the next flush: what is in the buffer is read, from there on
- * nothing is known, and another helper is asked for.
+ * nothing is known, and another helper is asked for (retry.h). While one that was there is missed,
+ * or ended as it was asked, the store is told that nobody listens.
  */
 #include "sched_trace.h"
 
 #include "clock_pairs.h"
 #include "log.h"
 #include "probe_client.h"
+#include "retry.h"
 #include "sched_process.h"
 #include "util.h"
 
@@ -27,7 +29,6 @@
 #define POLL_RARELY_NS (80 * NS_PER_MS)
 #define FLUSH_NS       UINT64_C(250000000)
 #define EVENTS	       1024u
-#define RETRY_NS       UINT64_C(30000000000)
 #define CLOCK_KINDS    4u
 
 struct traced {
@@ -57,7 +58,9 @@ struct sched_trace {
 	struct probe_client client;
 	struct probe_ring ring;
 	bool open;
-	uint64_t retry_at, flushed_at;
+	bool deaf; /* a helper has ended, and there is no other yet */
+	struct retry retry;
+	uint64_t flushed_at;
 	uint64_t ring_lost; /* of this helper's buffer */
 	uint64_t heard_to;  /* CLOCK_MONOTONIC; all events before have been read */
 	uint64_t pace_ns;   /* until the next reading */
@@ -86,16 +89,19 @@ static void helper_open(struct sched_trace *s)
 {
 	int r;
 
-	if (s->open || clock_ns(CLOCK_MONOTONIC) < s->retry_at)
+	if (s->open || !retry_is_due(&s->retry, clock_ns(CLOCK_MONOTONIC)))
 		return;
 	r = probe_client_open(&s->client, &s->ring);
 	if (r < 0) {
-		s->retry_at = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
+		retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
+		s->deaf |= r == -ECONNRESET || r == -ETIMEDOUT;
 		status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, s->client.reason,
 			      s->client.fix);
 		return;
 	}
+	retry_serves(&s->retry, clock_ns(CLOCK_MONOTONIC));
 	s->open = true;
+	s->deaf = false;
 	s->pace_ns = POLL_NS;
 	s->ring_lost = probe_ring_lost(&s->ring);
 	status_source(s->status, "scheduler", SOURCE_ON, NULL, NULL);
@@ -117,6 +123,8 @@ static void helper_lost(struct sched_trace *s)
 		      "look at its log");
 	note_lost(s);
 	s->now.interruptions++;
+	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
+	s->deaf = true;
 	helper_close(s);
 }
 
@@ -205,6 +213,15 @@ static void flush_heard(struct sched_trace *s, struct traced *t, struct batch *b
 		t->heard_from = s->heard_to;
 }
 
+/* That nobody listens though the kernel was asked: a stretch without length. */
+static void flush_unheard(const struct traced *t, struct batch *batch)
+{
+	int64_t now = (int64_t)(fprof_clock_read(t->clock) - t->start_ticks);
+	struct sched_row row = {.session = t->id, .t0 = now, .t1 = now};
+
+	(void)VEC_PUSH(&batch->scheds, row); /* the next one says the same */
+}
+
 /* alive: so is the helper, after the last reading. */
 static void flush(struct sched_trace *s, bool alive)
 {
@@ -220,6 +237,8 @@ static void flush(struct sched_trace *s, bool alive)
 		sched_process_flush(&s->mine.at[i]->process, s->mine.at[i]->id, batch);
 		if (alive)
 			flush_heard(s, s->mine.at[i], batch);
+		else if (s->deaf && !s->mine.at[i]->ended)
+			flush_unheard(s->mine.at[i], batch);
 	}
 	if (batch->scheds.count > 0)
 		store_submit(s->store, batch);
@@ -355,10 +374,10 @@ static void publish(struct sched_trace *s)
 	s->health = s->now;
 }
 
-/* How long to sleep: forever without games, long where there is nothing to read. */
+/* How long to sleep: forever without games, long where there is nothing to read or tell. */
 static int sleep_on(struct sched_trace *s)
 {
-	struct timespec until = clock_after(s->open ? s->pace_ns : NS_PER_S);
+	struct timespec until = clock_after(s->open ? s->pace_ns : s->deaf ? FLUSH_NS : NS_PER_S);
 
 	if (s->mine.count == 0 && s->sessions.count == 0)
 		return pthread_cond_wait(&s->wake, &s->lock);

@@ -7,11 +7,16 @@
  * Callers touch the list of sessions, their orders and what is told of them under the lock, and
  * nothing else; a session that is removed is only marked, and freed by the thread after a last
  * reading. An order is settled by the thread, which whoever gave it waits for.
+ *
+ * A helper that is gone is noticed at the next flush; what was sampled is so again as soon as
+ * another one can be had (retry.h). The configuration's order is tried like that, too: nobody waits
+ * for it.
  */
 #include "stack_trace.h"
 
 #include "clock_pairs.h"
 #include "probe_client.h"
+#include "retry.h"
 #include "stack_process.h"
 #include "util.h"
 
@@ -34,6 +39,7 @@ struct sampled {
 	struct stack_order order;
 	/* the thread's */
 	bool ended;
+	bool again;  /* it would be sampled, if there were a helper: tried when that is due */
 	uint32_t hz; /* in force */
 	uint64_t period_ns, taken, lost;
 	bool unnamed;	/* there are functions whose names are still to come */
@@ -60,6 +66,7 @@ struct stack_trace {
 	struct probe_client client;
 	struct probe_ring ring;
 	bool open;
+	struct retry retry;
 	bool busy; /* names are waited for */
 	uint64_t flushed_at, ring_lost;
 	struct stack_trace_health now;
@@ -120,6 +127,7 @@ static int helper_open(struct stack_trace *s)
 	r = probe_client_open(&s->client, &s->ring);
 	if (r < 0)
 		return r;
+	retry_serves(&s->retry, clock_ns(CLOCK_MONOTONIC));
 	s->open = true;
 	s->ring_lost = probe_ring_lost(&s->ring);
 	return 0;
@@ -266,12 +274,14 @@ static int begin(struct stack_trace *s, struct sampled *g, uint32_t hz)
 /* What came until then is read. */
 static void end(struct stack_trace *s, struct sampled *g)
 {
-	if (!s->open || !g->hz)
+	if (!g->hz && !g->again)
 		return;
-	probe_client_remove(&s->client, g->process.pid);
-	read_samples(s);
+	if (s->open && g->hz) {
+		probe_client_remove(&s->client, g->process.pid);
+		read_samples(s);
+		flush(s);
+	}
 	g->hz = 0;
-	flush(s);
 	if (sampled_now(s) == 0) {
 		helper_close(s);
 		say_off(s);
@@ -294,21 +304,23 @@ static void settle(struct stack_trace *s, struct sampled *g, uint32_t hz, int er
 
 static void obey(struct stack_trace *s, struct sampled *g)
 {
+	bool again = g->again && retry_is_due(&s->retry, clock_ns(CLOCK_MONOTONIC)), settled;
 	uint32_t hz;
-	bool settled;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
 	hz = g->ended ? 0 : g->wanted;
 	settled = g->settled;
 	pthread_mutex_unlock(&s->lock);
-	if (settled && !g->ended)
+	if (settled && !g->ended && !again)
 		return;
 	if (hz == 0)
 		end(s, g);
 	else if (hz != g->hz)
 		r = begin(s, g, hz);
+	g->again = again && r < 0;
 	if (r < 0) {
+		retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
 		status_source(s->status, "stacks",
 			      sampled_now(s) ? SOURCE_DEGRADED : SOURCE_UNAVAILABLE,
 			      s->client.reason, s->client.fix);
@@ -402,14 +414,25 @@ static bool any_gone(const struct stack_trace *s)
 /* Those that were sampled are to be again: by another helper. */
 static void helper_lost(struct stack_trace *s)
 {
+	const char *reason = "fprof-probe has ended", *fix = "look at its log";
 	size_t i;
 
 	s->now.interruptions++;
-	helper_close(s);
+	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
+	status_source(s->status, "stacks", SOURCE_UNAVAILABLE, reason, fix);
 	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < s->mine.count; i++)
-		s->mine.at[i]->settled = s->mine.at[i]->wanted == 0;
+	for (i = 0; i < s->mine.count; i++) {
+		struct sampled *g = s->mine.at[i];
+
+		if (!g->hz)
+			continue;
+		g->again = true;
+		g->order.hz = 0;
+		snprintf(g->order.reason, sizeof(g->order.reason), "%s", reason);
+		snprintf(g->order.fix, sizeof(g->order.fix), "%s", fix);
+	}
 	pthread_mutex_unlock(&s->lock);
+	helper_close(s);
 }
 
 static void run_round(struct stack_trace *s)
@@ -459,11 +482,22 @@ static bool has_news(const struct stack_trace *s)
 	return false;
 }
 
+static bool any_again(const struct stack_trace *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->mine.count; i++)
+		if (s->mine.at[i]->again)
+			return true;
+	return false;
+}
+
 static void sleep_on(struct stack_trace *s)
 {
-	struct timespec until = clock_after(POLL_NS);
+	bool reads = s->open || s->busy;
+	struct timespec until = clock_after(reads ? POLL_NS : RETRY_MIN_NS);
 
-	if (s->open || s->busy)
+	if (reads || any_again(s))
 		pthread_cond_timedwait(&s->wake, &s->lock, &until);
 	else
 		while (!s->stop && !has_news(s))
@@ -568,6 +602,7 @@ void stack_trace_add(struct stack_trace *trace, const struct session_row *row)
 	g->clock_hz = row->clock_hz;
 	g->wanted = trace->first_hz;
 	g->settled = g->wanted == 0;
+	g->again = g->wanted > 0;
 	pthread_mutex_lock(&trace->lock);
 	if (VEC_PUSH(&trace->sessions, g) < 0)
 		sampled_free(g);

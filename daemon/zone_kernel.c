@@ -38,14 +38,18 @@ static int take(void *userdata, const struct sched_interval *i)
 static int read_track(struct history *h, const struct range *range, const struct track_row *track,
 		      struct zone_kernel *k)
 {
-	size_t before = k->count;
+	size_t before = k->count, i = before;
 	int r;
 
 	if (track->kind != TRACK_THREAD || track->tid <= 0)
 		return 0;
 	r = history_sched_each(h, range->session, track->tid, range->events_t0, range->t1, take, k);
-	if (r < 0 || k->count == before)
+	while (i < k->count && k->intervals[i].state == ZONE_KERNEL_STATES)
+		i++;
+	if (r < 0 || i == k->count) {
+		k->count = before; /* nothing is known of it */
 		return r;
+	}
 	k->any = true;
 	k->intervals[k->count++] = (struct zone_kernel_interval){range->t1, ZONE_KERNEL_STATES};
 	return 0;

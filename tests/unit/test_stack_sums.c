@@ -195,6 +195,34 @@ static void times_and_threads_choose(void **state)
 	history_code_free(&code);
 }
 
+/* The last of four samples cannot be read; its checksum may be right all the same. */
+static void what_a_damaged_chunk_does_not_tell_is_lost(void **state)
+{
+	const struct stack_place places[] = {in_work, start};
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	struct history_code code;
+	struct stack_sums sums;
+	struct stack_log log;
+	int64_t t;
+
+	stack_log_init(&log);
+	for (t = 10; t <= 40; t += 10)
+		put(&log, t, 7, 0, places, 2);
+	add_stacks(b, &log);
+	b->stacks.at[0].bytes--;
+	for (t = 50; t <= 60; t += 10)
+		put(&log, t, 7, 0, places, 2);
+	add_stacks(b, &log);
+	stack_log_deinit(&log);
+	fixture_submit(f, b);
+	sum_up(f, &code, &sums, 0, 1000);
+	assert_int_equal(sums.samples, 3 + 2);
+	assert_int_equal(sums.lost, 1);
+	stack_sums_deinit(&sums);
+	history_code_free(&code);
+}
+
 static int count(void *userdata, const struct stack_record *record)
 {
 	*(size_t *)userdata += record->kind == STACK_SAMPLE;
@@ -269,6 +297,8 @@ int main(void)
 						fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(times_and_threads_choose, fixture_setup,
 						fixture_teardown),
+		cmocka_unit_test_setup_teardown(what_a_damaged_chunk_does_not_tell_is_lost,
+						fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(samples_leave_with_their_frames, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test(shares_have_wilsons_interval),
