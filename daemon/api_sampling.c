@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Whether a session's stacks are sampled: off unless it was ordered. The answer to an order comes
- * when it is in force, or says why it cannot be.
+ * when it is in force, or says why it cannot be; one that was is kept with the session.
  */
 #include "api_body.h"
+#include "control_set.h"
 #include "stack_trace.h"
 
 #include <errno.h>
@@ -79,6 +80,8 @@ void api_sampling_set(const struct api *api, const struct api_request *q, struct
 	    !parse_hz(body, api->context->config, a, &hz))
 		return;
 	r = stack_trace_order(api->context->stack_trace, s.row.id, hz, &order);
+	if (r == 0)
+		r = control_set_sampling(drain_controls(api->context->drain), s.row.id, hz);
 	if (r < 0)
 		fail(a, s.row.id, &order, r);
 	else

@@ -301,6 +301,34 @@ int control_set_allocations(struct control_set *set, uint64_t session, bool trac
 	return e ? 0 : -ENOENT;
 }
 
+int control_set_sampling(struct control_set *set, uint64_t session, uint32_t hz)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&set->lock);
+	e = find(set, session);
+	if (e) {
+		e->detail.has_sampling = true;
+		e->detail.sampling_hz = hz;
+		e->detail_version++; /* no client has to know */
+	}
+	pthread_mutex_unlock(&set->lock);
+	return e ? 0 : -ENOENT;
+}
+
+int control_set_sampling_hz(struct control_set *set, uint64_t session)
+{
+	const struct entry *e;
+	int hz = -1;
+
+	pthread_mutex_lock(&set->lock);
+	e = find(set, session);
+	if (e && e->detail.has_sampling)
+		hz = (int)e->detail.sampling_hz;
+	pthread_mutex_unlock(&set->lock);
+	return hz;
+}
+
 int control_set_mask(struct control_set *set, uint64_t session, const char *category, bool masked)
 {
 	struct entry *e;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others may change of a live session: its record state and its levels of detail.
+ * What others may change of a live session: its record state, its levels of detail, and how often
+ * its stacks are sampled, which is kept here, for a daemon that resumes it, and obeyed elsewhere.
  * The orders of all live sessions under one mutex, each beside the control page that its clients
  * read. Any thread; nothing here blocks.
  *
@@ -71,5 +72,9 @@ int control_set_level(struct control_set *set, uint64_t session, const struct de
 /* Are allocations to be told of? The clients take it over at their next frame boundary. */
 int control_set_allocations(struct control_set *set, uint64_t session, bool tracked);
 int control_set_mask(struct control_set *set, uint64_t session, const char *category, bool masked);
+/* How often its stacks are to be sampled; 0: not at all. 0 or -ENOENT. */
+int control_set_sampling(struct control_set *set, uint64_t session, uint32_t hz);
+/* That, -1: nothing was ordered, or there is no such session. */
+int control_set_sampling_hz(struct control_set *set, uint64_t session);
 
 #endif

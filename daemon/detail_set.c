@@ -144,7 +144,9 @@ int detail_set_copy(const struct detail_set *from, struct detail_set *ret_copy)
 	size_t i;
 	int r = 0;
 
-	*ret_copy = (struct detail_set){.allocations = from->allocations};
+	*ret_copy = (struct detail_set){.allocations = from->allocations,
+					.has_sampling = from->has_sampling,
+					.sampling_hz = from->sampling_hz};
 	for (i = 0; i < from->nodes.count && r == 0; i++) {
 		const struct detail_node *node = &from->nodes.at[i];
 

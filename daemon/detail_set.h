@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which levels of detail are wanted of a session, by path, which categories are not, and whether
- * allocations are to be told of. A path is
- * a list of names: a thread's (or fiber's), then those of zones, outermost first; none: the
- * session's default. A level sits on a node and governs what is below it, down to where another
- * one sits. No locks: whoever has one sees to it.
+ * Which levels of detail are wanted of a session, by path, which categories are not, whether
+ * allocations are to be told of, and how often its stacks are sampled. A path is a list of names: a
+ * thread's (or fiber's), then those of zones, outermost first; none: the session's default. A level
+ * sits on a node and governs what is below it, down to where another one sits. No locks: whoever
+ * has one sees to it.
  */
 #ifndef FPROF_DAEMON_DETAIL_SET_H
 #define FPROF_DAEMON_DETAIL_SET_H
@@ -36,6 +36,8 @@ struct detail_set {
 	VEC(struct detail_node) nodes;
 	VEC(char *) masks;
 	bool allocations;
+	bool has_sampling;    /* it was ordered: */
+	uint32_t sampling_hz; /* 0: not to be sampled */
 };
 void detail_set_deinit(struct detail_set *set);
 int detail_set_copy(const struct detail_set *from, struct detail_set *ret_copy);
@@ -59,8 +61,8 @@ void detail_set_read(const struct detail_set *set, const struct detail_path *pat
 void detail_set_publish(const struct detail_set *set, struct fprof_detail *page,
 			uint32_t *ret_gate);
 
-/* As JSON: {"levels": [{"path": [...], "level": n}], "masks": [...], "allocations": bool};
- * malloc'ed, NULL: no memory. */
+/* As JSON: {"levels": [{"path": [...], "level": n}], "masks": [...], "allocations": bool,
+ * "sampling_hz": n, absent: nothing was ordered}; malloc'ed, NULL: no memory. */
 char *detail_set_text(const struct detail_set *set);
 /* What detail_set_text made, out of a database: what makes no sense is left out. -ENOMEM. */
 int detail_set_parse(const char *text, struct detail_set *ret_set);

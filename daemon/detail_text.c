@@ -2,6 +2,8 @@
 /* The JSON of a detail_set, as a session's row keeps it. */
 #include "detail_set.h"
 
+#include "stack_trace.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
@@ -38,6 +40,11 @@ char *detail_set_text(const struct detail_set *set)
 	root = ok ? json_pack("{s:O, s:O, s:b}", "levels", levels, "masks", masks, "allocations",
 			      set->allocations)
 		  : NULL;
+	if (root && set->has_sampling &&
+	    json_object_set_new(root, "sampling_hz", json_integer(set->sampling_hz)) < 0) {
+		json_decref(root);
+		root = NULL;
+	}
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	json_decref(levels);
@@ -88,12 +95,16 @@ int detail_set_parse(const char *text, struct detail_set *ret_set)
 	json_t *root = text ? json_loads(text, 0, NULL) : NULL;
 	const json_t *levels = json_object_get(root, "levels");
 	const json_t *masks = json_object_get(root, "masks");
+	const json_t *sampling = json_object_get(root, "sampling_hz");
+	json_int_t hz = json_integer_value(sampling);
 	size_t i;
 	int r = 0;
 
 	*ret_set = (struct detail_set){
 		.allocations = json_is_true(json_object_get(root, "allocations")),
+		.has_sampling = json_is_integer(sampling) && hz >= 0 && hz <= SAMPLING_HZ_MAX,
 	};
+	ret_set->sampling_hz = ret_set->has_sampling ? (uint32_t)hz : 0;
 	for (i = 0; i < json_array_size(levels) && r == 0; i++)
 		r = take_level(ret_set, json_array_get(levels, i));
 	for (i = 0; i < json_array_size(masks) && r == 0; i++)

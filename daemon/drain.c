@@ -154,7 +154,8 @@ static void tell_watchers(struct drain *d)
 		if (d->sched_trace)
 			sched_trace_add(d->sched_trace, &d->opened.at[i]);
 		if (d->stack_trace)
-			stack_trace_add(d->stack_trace, &d->opened.at[i]);
+			stack_trace_add(d->stack_trace, &d->opened.at[i],
+					control_set_sampling_hz(d->controls, d->opened.at[i].id));
 	}
 	d->opened.count = 0;
 	for (i = 0; i < d->given.count && d->sampler; i++)

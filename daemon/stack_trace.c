@@ -588,7 +588,7 @@ void stack_trace_free(struct stack_trace *trace)
 	free(trace);
 }
 
-void stack_trace_add(struct stack_trace *trace, const struct session_row *row)
+void stack_trace_add(struct stack_trace *trace, const struct session_row *row, int ordered_hz)
 {
 	struct sampled *g = calloc(1, sizeof(*g));
 
@@ -600,7 +600,7 @@ void stack_trace_add(struct stack_trace *trace, const struct session_row *row)
 	g->start_ticks = row->start_ticks;
 	g->clock = (enum fprof_clock_kind)MIN(row->clock_kind, CLOCK_KINDS - 1);
 	g->clock_hz = row->clock_hz;
-	g->wanted = trace->first_hz;
+	g->wanted = ordered_hz < 0 ? trace->first_hz : (uint32_t)ordered_hz;
 	g->settled = g->wanted == 0;
 	g->again = g->wanted > 0;
 	pthread_mutex_lock(&trace->lock);

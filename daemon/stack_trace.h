@@ -23,8 +23,9 @@ int stack_trace_new(const struct config *config, struct store *store, struct sta
 		    struct stack_trace **ret_trace);
 void stack_trace_free(struct stack_trace *trace); /* stops the thread; NULL is fine */
 
-/* A session whose row was given to the store. Any thread. */
-void stack_trace_add(struct stack_trace *trace, const struct session_row *row);
+/* A session whose row was given to the store. ordered_hz: what was ordered of it before (0: not to
+ * be sampled), -1: nothing, so that the configuration says. Any thread. */
+void stack_trace_add(struct stack_trace *trace, const struct session_row *row, int ordered_hz);
 /* Its process is gone. Any thread; unknown ones are fine. */
 void stack_trace_remove(struct stack_trace *trace, uint64_t session);
 

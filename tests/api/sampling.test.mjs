@@ -211,6 +211,24 @@ test('without its helper sampling goes on with another, and says that it was int
 	return undefined;
 });
 
+test('what was ordered holds for the next daemon', async (t) => {
+	if (off)
+		return t.skip(off);
+	const game = world.spawn(program, ['0'], { cwd: world.dir });
+	const { id } = await world.live(game.pid, 2);
+	assert.equal((await order(id, { hz: 997 })).status, 200);
+	assert.equal((await world.stopDaemon()).code, 0);
+	await world.startDaemon();
+	const now = await until('it is sampled again', async () => {
+		const answer = await world.get(`/api/v1/sessions/${id}/sampling`);
+		return answer.status === 200 && JSON.parse(answer.text).samples > 20 && JSON.parse(answer.text);
+	});
+	assert.deepEqual([now.session, now.hz, now.reason], [id, 997, null]);
+	game.kill('SIGTERM');
+	await world.ended(game.pid);
+	return undefined;
+});
+
 test('where kernel programs are not permitted an order is refused, with the reason and the fix',
 	{ skip: process.getuid() === 0 ? false : 'taking capabilities away needs root' }, async (t) => {
 		const other = new World();

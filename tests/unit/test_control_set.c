@@ -261,6 +261,8 @@ static void test_the_page_has_what_was_ordered(void **state)
 	assert_int_equal(control_set_level(set, SESSION, &root, 0), 0);
 	assert_int_equal(control_set_mask(set, SESSION, "physics", true), 0);
 	assert_int_equal(control_set_allocations(set, SESSION, true), 0);
+	assert_int_equal(control_set_sampling_hz(set, SESSION), -1);
+	assert_int_equal(control_set_sampling(set, SESSION, 997), 0);
 	assert_int_equal(control->page->flags, FPROF_CONTROL_ALLOCATIONS);
 	assert_int_equal(control->page->gate, 1);
 	assert_int_equal(area(control)->rule_count, 1);
@@ -285,6 +287,7 @@ static void test_the_page_has_what_was_ordered(void **state)
 	assert_int_equal(area(control)->mask_count, 1);
 	assert_int_equal(control->page->flags, FPROF_CONTROL_ALLOCATIONS);
 	assert_true(view(set).allocations);
+	assert_int_equal(control_set_sampling_hz(set, SESSION), 997);
 	assert_int_equal(view(set).in_force, FPROF_STATE_FROZEN);
 	free(last.detail);
 	control_free(control);
