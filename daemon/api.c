@@ -5,6 +5,7 @@
  */
 #include "api.h"
 
+#include "process.h"
 #include "util.h"
 
 #include <errno.h>
@@ -12,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define MOMENT_NS (10 * NS_PER_MS) /* between two looks */
 
 const char *const api_discard_names[DISCARD_REASONS] = {
 	"malformed", "time", "quota", "hook_mark", "not_recording", "foreign_mark"};
@@ -136,6 +139,24 @@ void api_fail_parameter(struct api_answer *a, const char *parameter, const char 
 	api_fail(a, &problem, "%s=%.64s is not allowed", parameter, value);
 }
 
+void api_fail_frames(struct api_answer *a, uint64_t from, uint64_t to, uint64_t most)
+{
+	char text[48] = "from or more";
+	const char *const allowed[] = {text, NULL};
+	const struct api_problem problem = {
+		400, "bad-parameter", "A parameter has a value that is not allowed", "to", allowed};
+
+	if (most)
+		snprintf(text, sizeof(text), "from..from+%llu", (unsigned long long)most - 1);
+	if (to < from)
+		api_fail(a, &problem, "to=%llu is below from=%llu", (unsigned long long)to,
+			 (unsigned long long)from);
+	else
+		api_fail(a, &problem, "from=%llu to=%llu are %llu frames: %llu at most",
+			 (unsigned long long)from, (unsigned long long)to,
+			 (unsigned long long)(to - from + 1), (unsigned long long)most);
+}
+
 static void fail_unknown(struct api_answer *a, const struct route_request *route)
 {
 	const struct api_problem problem = {
@@ -222,6 +243,57 @@ void api_reader_release(struct api_reader *reader)
 	*reader = (struct api_reader){0};
 }
 
+int api_look_again(struct history *h, uint64_t id, struct history_session *s)
+{
+	const struct timespec moment = clock_timespec(MOMENT_NS);
+
+	nanosleep(&moment, NULL);
+	history_session_deinit(s);
+	memset(s, 0, sizeof(*s));
+	return history_session(h, id, HISTORY_ANY_UID, s);
+}
+
+/* Has its process been waited for, though it is live still? One without a start was never watched.
+ */
+static bool is_ending(const struct history_session *s)
+{
+	struct process_stat stat;
+	int r;
+
+	if (s->update.state != SESSION_LIVE || s->row.process_start == 0)
+		return false;
+	r = process_stat(s->row.pid, &stat);
+	return r == -ESRCH || (r == 0 && stat.start != s->row.process_start);
+}
+
+/* Whoever waited for a game and asks then sees all of it: that is stored in a moment. */
+static int await_end(struct history *h, struct history_session *s, uint64_t until)
+{
+	int r = 0;
+
+	while (r == 0 && is_ending(s) && clock_ns(CLOCK_MONOTONIC) < until)
+		r = api_look_again(h, s->row.id, s);
+	return r;
+}
+
+int api_list_sessions(const struct api *api, uint32_t uid, struct api_reader *ret_reader,
+		      history_sessions_vec *ret_sessions)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + API_WAIT_NS;
+	size_t i;
+	int r = readers_take(api->readers, &ret_reader->history);
+
+	if (r < 0)
+		return r;
+	ret_reader->readers = api->readers;
+	r = history_sessions(ret_reader->history, uid, ret_sessions);
+	for (i = 0; r == 0 && i < ret_sessions->count; i++)
+		r = await_end(ret_reader->history, &ret_sessions->at[i], until);
+	if (r < 0)
+		history_sessions_free(ret_sessions);
+	return r;
+}
+
 static int open_recorded(const struct api *api, const struct api_request *q, uint64_t id,
 			 struct api_reader *ret_reader, struct history_session *ret_session)
 {
@@ -231,6 +303,9 @@ static int open_recorded(const struct api *api, const struct api_request *q, uin
 		return rc;
 	ret_reader->readers = api->readers;
 	rc = history_session(ret_reader->history, id, q->uid, ret_session);
+	if (rc == 0)
+		rc = await_end(ret_reader->history, ret_session,
+			       clock_ns(CLOCK_MONOTONIC) + API_WAIT_NS);
 	if (rc < 0)
 		api_reader_release(ret_reader);
 	return rc;

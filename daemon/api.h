@@ -135,6 +135,9 @@ void api_fail(struct api_answer *a, const struct api_problem *problem, const cha
 /* 400 for a parameter of the query or the path. */
 void api_fail_parameter(struct api_answer *a, const char *parameter, const char *value,
 			const char *const *allowed);
+/* 400 for a last frame below the first one, or too far behind it: at most most of them (0: as many
+ * as there are). */
+void api_fail_frames(struct api_answer *a, uint64_t from, uint64_t to, uint64_t most);
 /* For a negative errno of route_parse. */
 void api_fail_route(struct api_answer *a, const struct route_request *route, int error);
 /* For a negative errno of history.h: what was looked for, one thing: "frame", "range of frames". */
@@ -166,6 +169,16 @@ bool api_open_session(const struct api *api, const struct api_request *q, struct
 bool api_open_session_text(const struct api *api, const struct api_request *q, const char *text,
 			   const char *parameter, struct api_answer *a,
 			   struct api_reader *ret_reader, struct history_session *ret_session);
+
+/* Borrows a reader and lists the sessions of uid. 0 or -errno. */
+int api_list_sessions(const struct api *api, uint32_t uid, struct api_reader *ret_reader,
+		      history_sessions_vec *ret_sessions);
+
+/* Requests wait so long for what will be stored in a moment. */
+#define API_WAIT_NS (2 * NS_PER_S)
+/* A moment later a session of anybody, instead of what session held: 0, -ENOENT, -EIO, then it is
+ * empty. */
+int api_look_again(struct history *h, uint64_t id, struct history_session *session);
 
 /* Pieces of JSON that more than one answer has. */
 void api_json_session(struct json *j, const struct api *api, const struct history_session *s,
@@ -210,6 +223,7 @@ struct api_totals {
 	uint64_t sessions, live, recording, threads_active, frames;
 	uint64_t received, lost, overwritten, reentrant, discarded, refused, malformed_scopes;
 	uint64_t gpu_dropped, gpu_missing;
+	uint64_t not_recording, truncated_zones; /* of discarded, of malformed_scopes */
 };
 /* Of the sessions of uid: 0 or -errno, then zeros. */
 int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_totals);

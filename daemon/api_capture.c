@@ -92,3 +92,17 @@ void api_say_evicted(struct api_answer *a, uint64_t from, uint64_t to, uint64_t 
 			 "%sthe events of %" PRIu64 " of %" PRIu64 " frames had left the history",
 			 n > 0 ? "; " : "", evicted, last - first + 1);
 }
+
+void api_say_saved(const struct api *api, const struct api_request *q, uint64_t capture,
+		   uint64_t from, uint64_t to, struct api_answer *a)
+{
+	__attribute__((cleanup(api_answer_deinit))) struct api_answer unused = {0};
+	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	_cleanup_reader_ struct api_reader reader = {0};
+	char id[24];
+
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)capture);
+	if (api_open_session_text(api, q, id, "session", &unused, &reader, &s) && s.last_frame > 0)
+		api_say_evicted(a, from, to, s.first_frame, s.last_frame,
+				s.last_frame - s.first_frame + 1 - s.frames_retained);
+}

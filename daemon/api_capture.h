@@ -27,5 +27,8 @@ void api_name_file(struct api_answer *a, const char *name, const char *ending);
  * evicted ones among them there are no events any more: says so in the header Fprof-Lost. */
 void api_say_evicted(struct api_answer *a, uint64_t from, uint64_t to, uint64_t first,
 		     uint64_t last, uint64_t evicted);
+/* The same of a capture that was just made of frames `from` to `to`. */
+void api_say_saved(const struct api *api, const struct api_request *q, uint64_t capture,
+		   uint64_t from, uint64_t to, struct api_answer *a);
 
 #endif

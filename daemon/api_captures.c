@@ -171,7 +171,6 @@ struct wanted {
 static bool take_wanted(const struct body *body, struct wanted *ret, struct api_answer *a)
 {
 	static const char *const one_of[] = {"last", "from and to", NULL};
-	static const char *const rising[] = {"from or more", NULL};
 	enum body_kind tail = body_kind(body, "tail");
 
 	if (tail != BODY_ABSENT && tail != BODY_BOOL) {
@@ -187,7 +186,7 @@ static bool take_wanted(const struct body *body, struct wanted *ret, struct api_
 		return false;
 	}
 	if (ret->to && ret->to < ret->from) {
-		api_fail_member(a, "to", rising);
+		api_fail_frames(a, ret->from, ret->to, 0);
 		return false;
 	}
 	return true;
@@ -254,21 +253,6 @@ static bool prepare(const struct api *api, const struct api_request *q, const st
 	return true;
 }
 
-/* Of the frames that were asked for: those that are not there, and those whose events are not. */
-static void say_lost(const struct api *api, const struct api_request *q, uint64_t session,
-		     const struct capture_order *order, struct api_answer *a)
-{
-	__attribute__((cleanup(api_answer_deinit))) struct api_answer unused = {0};
-	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
-	_cleanup_reader_ struct api_reader reader = {0};
-	char id[24];
-
-	snprintf(id, sizeof(id), "%llu", (unsigned long long)session);
-	if (api_open_session_text(api, q, id, "session", &unused, &reader, &s) && s.last_frame > 0)
-		api_say_evicted(a, order->first, order->last, s.first_frame, s.last_frame,
-				s.last_frame - s.first_frame + 1 - s.frames_retained);
-}
-
 void api_capture_save(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	static const char *const known[] = {"session", "spike", "from", "to", "last",
@@ -286,7 +270,7 @@ void api_capture_save(const struct api *api, const struct api_request *q, struct
 		return;
 	}
 	answer_made(api, session, a);
-	say_lost(api, q, session, &order, a);
+	api_say_saved(api, q, session, order.first, order.last, a);
 }
 
 void api_capture_upload(const struct api *api, const struct api_request *q, struct api_answer *a)

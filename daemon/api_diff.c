@@ -264,11 +264,7 @@ static void json_lost(struct json *j, const struct diff *d)
 			json_object_begin(j);
 			json_member_string(j, "side", side ? "b" : "a");
 			json_member_string(j, "run", d->runs[side].at[i].label);
-			json_member_uint(j, "events", f->lost_events);
-			json_member_uint(j, "frames_with_lost_events", f->lossy);
-			json_member_uint(j, "frames_that_stand_for_several", f->marks_lost);
-			json_member_uint(j, "missing_frames", f->missing);
-			json_member_uint(j, "frames_without_events", f->evicted);
+			api_json_lost_members(j, f);
 			json_object_end(j);
 		}
 	json_array_end(j);

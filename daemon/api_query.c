@@ -139,13 +139,16 @@ static bool take_session(const struct api *api, const struct api_request *q, str
 			 struct asked *x)
 {
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
+	__attribute__((cleanup(history_sessions_free))) history_sessions_vec sessions = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
 	const char *session = route_value(&q->route, "session");
 
 	x->query.uid = q->uid;
 	x->query.asker = q->uid;
-	if (!session)
+	if (!session) {
+		(void)api_list_sessions(api, q->uid, &reader, &sessions); /* which awaits ends */
 		return true;
+	}
 	if (!api_open_session_text(api, q, session, "session", a, &reader, &s))
 		return false;
 	x->query.session = s.row.id;

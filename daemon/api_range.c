@@ -3,6 +3,7 @@
 #include "api_range.h"
 
 #include "aggregate.h"
+#include "near.h"
 #include "util.h"
 
 #include <errno.h>
@@ -54,8 +55,6 @@ static bool parse_edges(const struct api_request *q, struct api_answer *a, uint6
 {
 	static const char *const allowed[] = {"a frame's number, from 1", NULL};
 	const char *from = route_value(&q->route, "from"), *to = route_value(&q->route, "to");
-	char text[48];
-	const char *const allowed_to[] = {text, NULL};
 
 	if (from && route_number(from, 1, INT64_MAX, &query->from) < 0) {
 		api_fail_parameter(a, "from", from, allowed);
@@ -71,8 +70,7 @@ static bool parse_edges(const struct api_request *q, struct api_answer *a, uint6
 		query->from = query->to < max ? 1 : query->to - max + 1;
 	if (query->to >= query->from && query->to - query->from < max)
 		return true;
-	snprintf(text, sizeof(text), "from..from+%llu", (unsigned long long)max - 1);
-	api_fail_parameter(a, "to", to ? to : "", allowed_to);
+	api_fail_frames(a, query->from, query->to, max);
 	return false;
 }
 
@@ -126,20 +124,20 @@ static bool is_named(const struct track_row *track, const char *text)
 	return strcmp(id, text) == 0 || (track->name && strcmp(track->name, text) == 0);
 }
 
-/* Says which there are. */
+/* And which of those that there are come nearest. */
 static void fail_thread(struct api_answer *a, const struct range *range, const char *text)
 {
+	struct near near = {0};
 	const struct api_problem problem = {404, "not-found", "There is no such thing", "thread",
-					    NULL};
-	char names[256] = "";
-	size_t n = 0, i;
+					    near.names};
+	size_t i;
 
-	for (i = 0; i < range->tracks.count && n < sizeof(names); i++)
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%u (%s)", i ? ", " : "",
-				      range->tracks.at[i].track,
-				      range->tracks.at[i].name ? range->tracks.at[i].name : "");
-	api_fail(a, &problem, "The session has no thread %.64s; it has %.240s%s", text, names,
-		 n >= sizeof(names) ? "..." : "");
+	for (i = 0; i < range->tracks.count; i++)
+		near_offer(&near, text, range->tracks.at[i].name);
+	api_fail(a, &problem,
+		 "The session has no thread %.64s; allowed has the nearest names (ids are in its "
+		 "threads)",
+		 text);
 }
 
 /* thread=text: takes its tracks into those that are wanted. */
@@ -222,6 +220,15 @@ void api_json_needs(struct json *j, const char *key, size_t needs, uint64_t coun
 	snprintf(text, sizeof(text), "needs %zu %s, there %s %llu", needs, what,
 		 count == 1 ? "is" : "are", (unsigned long long)count);
 	json_member_string(j, key, text);
+}
+
+void api_json_lost_members(struct json *j, const struct run_frames *f)
+{
+	json_member_uint(j, "events", f->lost_events);
+	json_member_uint(j, "frames_with_lost_events", f->lossy);
+	json_member_uint(j, "frames_that_stand_for_several", f->marks_lost);
+	json_member_uint(j, "missing_frames", f->missing);
+	json_member_uint(j, "frames_without_events", f->evicted);
 }
 
 void api_json_left_out(struct json *j, const struct left_out *out)

@@ -6,6 +6,7 @@
 #include "api.h"
 #include "counted.h"
 #include "range.h"
+#include "run_metrics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,6 +59,8 @@ bool api_parse_counted(const struct api_request *q, struct api_answer *a, unsign
 /* Why a number is not told: "needs 20 frames, there are 3". */
 void api_json_needs(struct json *j, const char *key, size_t needs, uint64_t count,
 		    const char *what);
+/* The members of what is not in the numbers of a run. */
+void api_json_lost_members(struct json *j, const struct run_frames *frames);
 /* The members of what left out counts. */
 void api_json_left_out(struct json *j, const struct left_out *out);
 

@@ -370,13 +370,16 @@ static void json_reason(const struct api *api, struct samples *s)
 	bool live =
 		stack_trace_ordered(api->context->stack_trace, s->r->range.session, &order) == 0;
 	const char *reason = NULL, *fix = NULL;
+	char on[64];
 
 	if (s->sums.samples == 0 && *order.reason) {
 		reason = order.reason;
 		fix = *order.fix ? order.fix : NULL;
 	} else if (s->sums.samples == 0 && order.hz == 0) {
 		reason = "stacks are not sampled unless that is ordered";
-		fix = live ? "fprof sampling on" : "sampling = yes in fprofd.conf";
+		snprintf(on, sizeof(on), "fprof sampling on --session %llu",
+			 (unsigned long long)s->r->range.session);
+		fix = live ? on : "sampling = yes in fprofd.conf, for games to come";
 	} else if (s->sums.samples == 0) {
 		reason = "none of these threads ran when a sample was taken";
 	}

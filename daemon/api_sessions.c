@@ -265,11 +265,7 @@ void api_sessions(const struct api *api, const struct api_request *q, struct api
 		api_fail_parameter(a, "last", last, allowed);
 		return;
 	}
-	rc = readers_take(api->readers, &reader.history);
-	if (!rc) {
-		reader.readers = api->readers;
-		rc = history_sessions(reader.history, q->uid, &sessions);
-	}
+	rc = api_list_sessions(api, q->uid, &reader, &sessions);
 	if (rc < 0) {
 		api_fail_history(a, rc, "list of sessions");
 		return;

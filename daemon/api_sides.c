@@ -8,6 +8,7 @@
 
 #include "aggregate.h"
 #include "captures.h"
+#include "run_metrics.h"
 #include "util.h"
 
 #include <errno.h>
@@ -184,15 +185,6 @@ bool api_side_resolve(const struct api *api, const struct api_request *q, struct
 	return resolve(a, parameter, text, &captures, ret_parts);
 }
 
-/* Frames between the ends that are not there; an end that was not asked for is where they end. */
-static uint64_t count_missing(const struct side_part *part, const struct range *range)
-{
-	uint64_t from = part->from ? part->from : range->first;
-	uint64_t to = part->to ? part->to : range->last;
-
-	return part->last ? 0 : to - from + 1 - range->frames.frames.count;
-}
-
 static bool open_range(struct api_answer *a, const struct side_part *part, const char *stream,
 		       struct api_part *p)
 {
@@ -209,7 +201,7 @@ static bool open_range(struct api_answer *a, const struct side_part *part, const
 		return false;
 	}
 	p->aggregate = r > 0;
-	p->missing = count_missing(part, &p->range);
+	p->missing = part->last ? 0 : run_frames_missing(&p->range, part->from, part->to);
 	return true;
 }
 

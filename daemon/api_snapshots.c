@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define WAIT_NS (2 * NS_PER_S) /* for frames that are not stored yet */
-
 /* What the body asks for. */
 struct snapshot_order {
 	const char *name;
@@ -39,15 +37,18 @@ static bool parse_seconds(const struct body *body, struct api_answer *a,
 static bool parse_frames(const struct body *body, struct api_answer *a,
 			 struct snapshot_order *order)
 {
-	static const char *const allowed[] = {"frames' numbers, from 1; from and to together, "
-					      "to no less than from",
+	static const char *const allowed[] = {"a frame's number, from 1, together with the other",
 					      NULL};
 	int64_t from = body_integer(body, "from"), to = body_integer(body, "to");
 
 	if (body_kind(body, "from") == BODY_ABSENT && body_kind(body, "to") == BODY_ABSENT)
 		return true;
-	if (from < 1 || to < from) {
+	if (from < 1 || to < 1) {
 		api_fail_member(a, from < 1 ? "from" : "to", allowed);
+		return false;
+	}
+	if (to < from) {
+		api_fail_frames(a, (uint64_t)from, (uint64_t)to, 0);
 		return false;
 	}
 	order->from = (uint64_t)from;
@@ -96,19 +97,12 @@ static void answer_saved(const struct api *api, struct api_answer *a,
 /* Waits for the frames up to `to`, for a moment: a session is live until its rings were read. */
 static int wait_for(struct history *h, uint64_t to, struct history_session *s)
 {
-	const struct timespec moment = clock_timespec(20 * NS_PER_MS);
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + API_WAIT_NS;
 	int r = 0;
 
 	while (r == 0 && s->update.state == SESSION_LIVE && s->last_frame < to &&
-	       clock_ns(CLOCK_MONOTONIC) < until) {
-		uint64_t id = s->row.id;
-
-		nanosleep(&moment, NULL);
-		history_session_deinit(s);
-		memset(s, 0, sizeof(*s));
-		r = history_session(h, id, HISTORY_ANY_UID, s);
-	}
+	       clock_ns(CLOCK_MONOTONIC) < until)
+		r = api_look_again(h, s->row.id, s);
 	return r;
 }
 
@@ -129,10 +123,12 @@ static void take(const struct api *api, const struct api_request *q, struct api_
 	if (r == 0)
 		r = snapshot_save(api->context->captures, order->name, s.row.id, order->from,
 				  order->to, q->uid, &id);
-	if (r < 0)
+	if (r < 0) {
 		api_fail_capture(a, r);
-	else
-		answer_saved(api, a, order, id);
+		return;
+	}
+	answer_saved(api, a, order, id);
+	api_say_saved(api, q, id, order->from, order->to, a);
 }
 
 void api_snapshot(const struct api *api, const struct api_request *q, struct api_answer *a)

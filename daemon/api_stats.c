@@ -8,6 +8,7 @@
 #include "api_range.h"
 #include "counter_series.h"
 #include "frame_stats.h"
+#include "near.h"
 #include "statistics.h"
 #include "util.h"
 
@@ -478,25 +479,27 @@ static void json_metric(struct json *j, const struct metric *m, const struct sta
 
 /* --- the request ------------------------------------------------------------------------- */
 
-/* What there is, as far as it fits. */
+/* And which of those that there are come nearest. */
 static void fail_name(struct api_answer *a, const struct range *range, const struct metric *m)
 {
-	static const struct api_problem problem = {404, "not-found", "There is no such thing",
-						   "metric", NULL};
-	char names[320] = "";
-	size_t n = 0, i;
+	const char *kind = m->kind == METRIC_COUNTER ? "counter" : "zone";
+	struct near near = {0};
+	struct api_problem problem = {404, "not-found", "There is no such thing", "metric",
+				      near.names};
+	size_t i;
 
-	for (i = 1; i < range->markers.count && n < sizeof(names) - 1; i++) {
+	for (i = 1; i < range->markers.count; i++) {
 		const struct marker_row *row = &range->markers.at[i];
 		bool counter = row->kind == FPROF_MARKER_COUNTER;
 
 		if (row->name && counter == (m->kind == METRIC_COUNTER))
-			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
-					      row->name);
+			near_offer(&near, m->name, row->name);
 	}
-	api_fail(a, &problem, "The session has no %s called %.64s; it has %s%s",
-		 m->kind == METRIC_COUNTER ? "counter" : "zone", m->name, n ? names : "none",
-		 n >= sizeof(names) ? "..." : "");
+	if (near.count > 0)
+		api_fail(a, &problem, "The session has no %s called %.64s; allowed has the nearest",
+			 kind, m->name);
+	else
+		api_fail(a, &problem, "The session has no %s at all", kind);
 }
 
 static bool sample_all(struct api_range *r, struct stats_request *s, struct counted *rows,
@@ -520,14 +523,31 @@ static bool sample_all(struct api_range *r, struct stats_request *s, struct coun
 	return rc == 0;
 }
 
+/* What is not in the numbers. */
+static void count_lost(const struct api_request *q, const struct api_range *r,
+		       const struct counted *rows, struct run_frames *lost)
+{
+	size_t i;
+
+	lost->missing =
+		run_frames_missing(&r->range, route_value(&q->route, "from") ? r->query.from : 0,
+				   route_value(&q->route, "to") ? r->query.to : 0);
+	for (i = 0; i < r->range.frames.frames.count; i++)
+		run_frames_lose(lost, &r->range.frames.frames.at[i].row, rows->out[i]);
+}
+
 static int json_stats(struct json *j, const struct api_range *r, const struct stats_request *s,
-		      const struct counted *rows)
+		      const struct counted *rows, const struct run_frames *lost)
 {
 	size_t i;
 	int rc = 0;
 
 	json_object_begin(j);
 	api_json_range_members(j, &r->range, r->query.stream, rows);
+	json_key(j, "lost");
+	json_object_begin(j);
+	api_json_lost_members(j, lost);
+	json_object_end(j);
 	json_key(j, "metrics");
 	json_array_begin(j);
 	for (i = 0; i < s->metric_count && rc == 0; i++) {
@@ -547,6 +567,7 @@ void api_stats(const struct api *api, const struct api_request *q, struct api_an
 	_cleanup_range_ struct api_range r = {0};
 	__attribute__((cleanup(request_deinit))) struct stats_request s = {0};
 	__attribute__((cleanup(counted_deinit))) struct counted rows = {0}, events = {0};
+	struct run_frames lost = {0};
 	int rc;
 
 	if (!parse_request(q, a, &s) || !api_range_open(api, q, a, &r))
@@ -561,7 +582,9 @@ void api_stats(const struct api *api, const struct api_request *q, struct api_an
 	}
 	if (!sample_all(&r, &s, &rows, &events, a))
 		return;
-	rc = json_stats(&a->body, &r, &s, &rows);
+	lost.evicted = events.evicted;
+	count_lost(q, &r, &rows, &lost);
+	rc = json_stats(&a->body, &r, &s, &rows, &lost);
 	if (rc < 0)
 		api_fail_range(a, rc);
 }

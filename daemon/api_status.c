@@ -242,6 +242,8 @@ static void totals_add(struct api_totals *t, const struct session_update_row *u)
 	t->refused = count_add(t->refused, refused_sum(u));
 	for (i = 0; i < DISCARD_REASONS; i++)
 		t->discarded += u->discarded[i];
+	t->not_recording += u->discarded[DISCARD_NOT_RECORDING];
+	t->truncated_zones += u->repaired[REPAIR_TRUNCATED_ZONE];
 	t->gpu_dropped = count_add(t->gpu_dropped, u->repaired[REPAIR_GPU_DROPPED]);
 	t->gpu_missing += u->repaired[REPAIR_GPU_MISSING];
 	t->malformed_scopes += u->repaired[REPAIR_UNBALANCED_END] + u->repaired[REPAIR_STRAY_END] +
@@ -256,10 +258,12 @@ static void json_losses(struct json *j, const struct api_totals *t)
 	json_member_uint(j, "overwritten", t->overwritten);
 	json_member_uint(j, "reentrant", t->reentrant);
 	json_member_uint(j, "discarded", t->discarded);
+	json_member_uint(j, "not_recording", t->not_recording);
 	json_member_uint(j, "refused", t->refused);
 	json_member_uint(j, "gpu_dropped", t->gpu_dropped);
 	json_member_uint(j, "gpu_missing", t->gpu_missing);
 	json_member_uint(j, "malformed_scopes", t->malformed_scopes);
+	json_member_uint(j, "truncated_zones", t->truncated_zones);
 	json_object_end(j);
 }
 
@@ -310,13 +314,9 @@ int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_
 	__attribute__((cleanup(history_sessions_free))) history_sessions_vec sessions = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
 	size_t i;
-	int rc = readers_take(api->readers, &reader.history);
+	int rc = api_list_sessions(api, uid, &reader, &sessions);
 
 	*ret_totals = (struct api_totals){0};
-	if (rc < 0)
-		return rc;
-	reader.readers = api->readers;
-	rc = history_sessions(reader.history, uid, &sessions);
 	for (i = 0; i < sessions.count; i++)
 		if (!is_selftest(&sessions.at[i].row))
 			totals_add(ret_totals, &sessions.at[i].update);

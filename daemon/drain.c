@@ -234,6 +234,7 @@ static void run_open(struct drain *d, struct command *c)
 			    (unsigned long long)c->session);
 	if (r < 0)
 		put_fault(d, c->session, r);
+	d->committed_ns = 0; /* it is to be found at once */
 	d->pace_ns = PACE_MIN_NS;
 }
 

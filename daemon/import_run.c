@@ -2,8 +2,11 @@
 /* Which importer reads a file, and what becomes of what it made. */
 #include "import.h"
 
+#include "util.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +18,34 @@ static import_fn importer_of(enum import_format format, const struct import_orde
 	if (format == IMPORT_AUTO && pread(order->fd, &head, 1, 0) == 1 && head > 0 && head < '\t')
 		format = IMPORT_VPROF;
 	return format == IMPORT_VPROF ? import_vprof : import_chrome;
+}
+
+/* Is text in the first or the last bytes of a file? */
+static bool has_near_ends(int fd, const char *text)
+{
+	char part[4096];
+	off_t end = lseek(fd, 0, SEEK_END);
+	off_t last = MAX(end - (off_t)sizeof(part), 0);
+	ssize_t n = pread(fd, part, sizeof(part), 0);
+
+	if (n > 0 && memmem(part, (size_t)n, text, strlen(text)))
+		return true;
+	n = pread(fd, part, sizeof(part), last);
+	return n > 0 && memmem(part, (size_t)n, text, strlen(text));
+}
+
+/* Of what is not of its format: what it is instead, where that is known, and what is read. */
+static void explain(const struct import_order *order, struct import_result *result)
+{
+	size_t n = strlen(result->why);
+
+	if (has_near_ends(order->fd, "www.speedscope.app"))
+		n = (size_t)snprintf(result->why, sizeof(result->why),
+				     "it is a profile of speedscope, which is only written");
+	else if (n == 0)
+		n = (size_t)snprintf(result->why, sizeof(result->why), "it is not of this format");
+	snprintf(result->why + n, sizeof(result->why) - n,
+		 "; what is read is Chrome's trace JSON, .vprof and fprof's own .fprof");
 }
 
 int import_run(struct captures *captures, enum import_format format,
@@ -31,6 +62,8 @@ int import_run(struct captures *captures, enum import_format format,
 	ours.directory = captures_directory(captures);
 	ours.session = captures_next_id(captures);
 	r = importer_of(format, order)(&ours, result);
+	if (r == -EBADMSG)
+		explain(order, result);
 	if (r == 0)
 		r = captures_enter_or_remove(captures, &result->capture);
 	if (r == 0)

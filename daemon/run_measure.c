@@ -21,18 +21,42 @@ bool run_frames_lost(const struct run_frames *frames)
 	return frames->missing || frames->marks_lost || frames->lost_events;
 }
 
+void run_frames_lose(struct run_frames *frames, const struct frame_row *row, bool out)
+{
+	bool stands = (row->flags & (FRAME_MARKS_LOST | FRAME_PAUSED)) == FRAME_MARKS_LOST;
+
+	if (out && !stands)
+		return;
+	frames->marks_lost += stands;
+	frames->lossy += row->lost_events > 0;
+	frames->lost_events = count_add(frames->lost_events, row->lost_events);
+}
+
 bool run_frames_take(struct run_frames *frames, const struct frame_row *row)
 {
 	bool out = left_out_take(&frames->left_out, row->flags);
 
-	/* one without marks of its own stands for others, which would have been counted */
-	if (out && !(row->flags & FRAME_MARKS_LOST))
-		return false;
 	frames->counted += !out;
-	frames->marks_lost += (row->flags & FRAME_MARKS_LOST) != 0;
-	frames->lossy += row->lost_events > 0;
-	frames->lost_events = count_add(frames->lost_events, row->lost_events);
+	run_frames_lose(frames, row, out);
 	return !out;
+}
+
+uint64_t run_frames_missing(const struct range *range, uint64_t from, uint64_t to)
+{
+	uint64_t missing = 0;
+	size_t i;
+
+	if (from)
+		missing += range->first - from;
+	if (to)
+		missing += to - range->last;
+	for (i = 1; i < range->frames.frames.count; i++) {
+		const struct frame_row *row = &range->frames.frames.at[i].row;
+
+		if (!(row->flags & FRAME_PAUSED))
+			missing += row->frame - range->frames.frames.at[i - 1].row.frame - 1;
+	}
+	return missing;
 }
 
 void run_series_deinit(struct run_series *series)

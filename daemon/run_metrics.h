@@ -93,6 +93,12 @@ struct run_frames {
 bool run_frames_lost(const struct run_frames *frames);
 /* Is the frame one of play? If not it is counted as what it is. */
 bool run_frames_take(struct run_frames *frames, const struct frame_row *row);
+/* Counts what the frame lost, or of one that is left out (out) the frames that it stands for:
+ * except those of a pause they would have counted. */
+void run_frames_lose(struct run_frames *frames, const struct frame_row *row, bool out);
+/* Of the frames `from` to `to` (0: as far as there are any) those that are not there: but for those
+ * of a pause, which nobody recorded as that was ordered. */
+uint64_t run_frames_missing(const struct range *range, uint64_t from, uint64_t to);
 
 /*
  * Reads the frames of a range and appends to series[i] what metrics[i] is made of. Zones are read

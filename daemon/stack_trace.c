@@ -92,9 +92,9 @@ static void sampled_free(struct sampled *s)
 
 static void say_off(struct stack_trace *s)
 {
-	status_source(s->status, "stacks", SOURCE_OFF,
-		      "no session is sampled: it is off by default",
-		      "fprof sampling on, or sampling = yes in fprofd.conf");
+	status_source(
+		s->status, "stacks", SOURCE_OFF, "no session is sampled: it is off by default",
+		"sampling = yes in fprofd.conf, or for a game that is live: fprof sampling on");
 }
 
 static size_t sampled_now(const struct stack_trace *s)

@@ -200,5 +200,12 @@ test('frames that are asked for and are not there, or have no events any more, a
 		const file = await small.get(`/api/v1/sessions/${id}/export?format=chrome&${new URLSearchParams(range)}`);
 		assert.equal(file.status, 200);
 		assert.equal(file.headers['fprof-lost'], lost, JSON.stringify(range));
+		if (range.to > 200 || !range.to)
+			continue;
+		const kept = await small.request('POST', '/api/v1/snapshots', { body: JSON.stringify({ name: 'kept', session: id, ...range }) });
+		assert.equal(kept.status, 201, kept.text);
+		assert.equal(kept.headers['fprof-lost'], lost, JSON.stringify(range));
 	}
+	const stats = await small.api(`/sessions/${id}/stats?metric=wall&from=1&to=210`);
+	assert.deepEqual([stats.lost.missing_frames, stats.lost.frames_without_events], [10, retained.first - 1]);
 });

@@ -57,6 +57,9 @@ test('what was lost before the first frame that is there is lost', async () => {
 	assert.equal(lost.status, 409, lost.text);
 	assert.equal(lost.conditions[0].reason, 'lost');
 	assert.equal((await check('metric=frame.p50&max_ms=60000&allow_loss=yes', { session: session.id })).status, 200);
+	const stats = await world.api(`/sessions/${session.id}/stats`);
+	assert.equal(stats.range.left_out.startup, 1);
+	assert.ok(stats.lost.frames_that_stand_for_several > 0 && stats.lost.events > 0, JSON.stringify(stats.lost));
 });
 
 test('no frame counts twice, however often it is named', async () => {

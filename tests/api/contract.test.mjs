@@ -43,6 +43,11 @@ test('every route is documented with its parameters, and nothing else is', () =>
 	assert.deepEqual(documented.sort(), [...routes].sort());
 });
 
+test('every operation says what a problem looks like', () => {
+	for (const { method, route, operation } of operations)
+		assert.ok(operation.responses.default || !route.startsWith('/api/'), `${method} ${route}`);
+});
+
 test('every documented parameter of a path stands in it', () => {
 	for (const { method, route, operation } of operations) {
 		const named = parametersOf(operation).filter((one) => one.in === 'path').map((one) => one.name).sort();

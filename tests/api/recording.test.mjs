@@ -108,14 +108,25 @@ test('the ends of the scopes that were truncated are no mistakes', async () => {
 		await until(state, async () => (await recording(world, its)).in_force === state);
 	}
 	await world.live(other.pid, (await world.api(`/sessions/${its}`)).frames_total + 20);
+	world.daemon.kill('SIGSTOP');
 	other.kill('SIGTERM');
 	await other.done;
-	const ended = await world.ended(other.pid);
+	const asked = world.api(`/sessions/${its}`);
+	await new Promise((resolve) => { setTimeout(resolve, 50); }); // it is on its way, or not: the answer is the same
+	world.daemon.kill('SIGCONT');
+	const ended = await asked;
+	assert.equal(ended.state, 'ended', 'who has waited for a game sees its end');
 	assert.equal(ended.losses.repaired.stray_end, 0);
 	assert.equal(ended.losses.repaired.unbalanced_end, 0);
 	const truncated = ended.losses.repaired.truncated_zone;
 	assert.ok(truncated === 2 || truncated === 3, `main/game and worker/forever, once, and a part where one was open: ${truncated}`);
 	balances(ended);
+	const { lost } = await world.api(`/sessions/${its}/stats`);
+	assert.ok(Object.values(lost).every((count) => count === 0), `what was ordered is no loss: ${JSON.stringify(lost)}`);
+	const gate = await world.get(`/api/v1/sessions/${its}/check?metric=frame.p50&max_ms=60000`);
+	assert.equal(gate.status, 200, gate.text);
+	const { losses } = await world.api('/status');
+	assert.ok(losses.truncated_zones >= truncated && losses.truncated_zones <= losses.malformed_scopes, JSON.stringify(losses));
 	const answer = await put('recording', its);
 	assert.equal(answer.status, 409);
 	assert.equal(JSON.parse(answer.text).type, '/problems/not-live');
