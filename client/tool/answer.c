@@ -2,7 +2,6 @@
 /* Shared by the commands that show what the API answers. Nothing here keeps state. */
 #include "answer.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,19 +95,42 @@ bool answer_has_flag(const json_t *json, const char *flag)
 void answer_print_left_out(const json_t *range)
 {
 	json_t *out = json_object_get(range, "left_out"), *count;
-	const char *reason;
+	const char *reason, *before = "; left out: ";
 
 	json_object_foreach(out, reason, count)
 	{
-		if (json_integer_value(count) > 0)
-			printf("; left out: %lld %s", json_integer_value(count), reason);
+		if (json_integer_value(count) == 0)
+			continue;
+		printf("%s%lld %s", before, json_integer_value(count), reason);
+		before = ", ";
 	}
 	putchar('\n');
 }
 
+void answer_print_lost(const char *before, const json_t *lost)
+{
+	static const char *const counts[][2] = {
+		{"events", "events lost"},
+		{"frames_that_stand_for_several", "frames that stand for several"},
+		{"missing_frames", "frames missing"},
+		{"frames_without_events", "frames whose events are gone"}};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		long long n = answer_integer(lost, counts[i][0]);
+
+		if (n > 0)
+			printf("%s%lld %s", any ? ", " : before, n, counts[i][1]);
+		any |= n > 0;
+	}
+	if (any)
+		putchar('\n');
+}
+
 static void frame_row(struct table *table, const json_t *frame)
 {
-	_cleanup_free_ char *flags = api_join(json_object_get(frame, "flags"), ",", SIZE_MAX);
+	_cleanup_free_ char *flags = api_join(json_object_get(frame, "flags"), ",");
 	const json_t *waits = json_object_get(frame, "wait_ns");
 
 	table_row(table, frame, "frame", "begin_ns", "wall_ns", "cpu_ns", "gpu_ns", NULL);

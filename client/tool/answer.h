@@ -35,8 +35,11 @@ double answer_ms(const json_t *json, const char *key);
 /* Is flag among json's flags? */
 bool answer_has_flag(const json_t *json, const char *flag);
 
-/* "; left out: 3 paused" for each reason for which a range leaves frames out. */
+/* "; left out: 1 startup, 3 paused": how many frames a range leaves out, by why. */
 void answer_print_left_out(const json_t *range);
+/* A line of what is not in the numbers, "3 events lost, 2 frames missing", after what comes before
+ * it; none where nothing is. */
+void answer_print_lost(const char *before, const json_t *lost);
 /* Frames, rows of the API, as a table. */
 int answer_print_frames(const json_t *frames);
 

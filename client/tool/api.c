@@ -23,7 +23,6 @@
 #define PATH_SIZE      512
 #define ASK_MS	       60000L
 #define ASK_BRIEFLY_MS 300L
-#define ALLOWED_MAX    10 /* of what a problem says is allowed */
 
 struct api {
 	CURL *curl;
@@ -280,7 +279,7 @@ char *api_escape(const char *text)
 	return escaped;
 }
 
-char *api_join(const json_t *texts, const char *between, size_t most)
+char *api_join(const json_t *texts, const char *between)
 {
 	char *joined = NULL;
 	size_t size, i;
@@ -288,7 +287,7 @@ char *api_join(const json_t *texts, const char *between, size_t most)
 
 	if (!f)
 		return NULL;
-	for (i = 0; i < json_array_size(texts) && i < most; i++) {
+	for (i = 0; i < json_array_size(texts); i++) {
 		const char *text = json_string_value(json_array_get(texts, i));
 
 		fprintf(f, "%s%s", i ? between : "", text ? text : "-");
@@ -408,11 +407,10 @@ static void say_allowed(const json_t *problem)
 {
 	bool unknown = strncmp(api_text(problem, "type"), "/problems/unknown-", 18) == 0;
 	const json_t *allowed = json_object_get(problem, "allowed");
-	_cleanup_free_ char *text = api_join(allowed, ", ", ALLOWED_MAX);
+	_cleanup_free_ char *text = api_join(allowed, ", ");
 
 	if (text && text[0])
-		tool_say("%s%s%s", unknown ? "there is " : "allowed: ", text,
-			 json_array_size(allowed) > ALLOWED_MAX ? ", ..." : "");
+		tool_say("%s%s", unknown ? "there is " : "allowed: ", text);
 }
 
 /* What an answer comes to; a problem, or that there was none, is said. good: it is what was asked
@@ -435,7 +433,7 @@ static int judge(const struct api *api, const char *path, bool good, const json_
 		tool_say("%s: %s%s%s", path, api_text(json, "title"),
 			 api_text(json, "detail")[0] ? ": " : "", api_text(json, "detail"));
 	say_allowed(json);
-	return TOOL_FAILED;
+	return status == 400 ? TOOL_USAGE : TOOL_FAILED;
 }
 
 /* What the file that came, or was made, does not hold. */
@@ -444,7 +442,7 @@ static void say_lost(const struct api *api)
 	struct curl_header *lost;
 
 	if (curl_easy_header(api->curl, "Fprof-Lost", 0, CURLH_HEADER, -1, &lost) == CURLHE_OK)
-		tool_say("the file does not hold all: %s", lost->value);
+		tool_say("it does not hold all: %s", lost->value);
 }
 
 int api_send(struct api *api, const char *method, const char *path, const json_t *body,

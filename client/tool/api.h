@@ -20,9 +20,9 @@ void api_free(struct api *api); /* NULL is fine */
 
 /*
  * Sends method ("GET", "PUT", ...) to path ("/api/v1/...") with a JSON body (NULL: none; not taken
- * over). Returns TOOL_OK and *ret_json (may be NULL), a new reference; or says why not and returns
- * TOOL_FAILED where the daemon refused (its problem+json is quoted), TOOL_UNAVAILABLE where it did
- * not answer.
+ * over). Returns TOOL_OK and *ret_json (may be NULL), a new reference; or says why not (the
+ * daemon's problem+json is quoted) and returns TOOL_USAGE where it was asked wrongly, TOOL_FAILED
+ * where the daemon refused, TOOL_UNAVAILABLE where it did not answer.
  */
 int api_send(struct api *api, const char *method, const char *path, const json_t *body,
 	     json_t **ret_json);
@@ -46,8 +46,8 @@ bool api_daemon_waits(void);
 /* text with all but unreserved characters percent-encoded, malloc()ed; NULL: no memory. */
 char *api_escape(const char *text);
 
-/* The first most of an array's texts in one, malloc()ed; NULL: no memory. */
-char *api_join(const json_t *texts, const char *between, size_t most);
+/* An array's texts in one, malloc()ed; NULL: no memory. */
+char *api_join(const json_t *texts, const char *between);
 
 /* The directory whose http.sock was found, "" with --url. Valid as long as api. */
 const char *api_directory(const struct api *api);

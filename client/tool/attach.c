@@ -2,7 +2,6 @@
 /* `fprof attach` and `fprof detach`: frames of a game that was started without us. */
 #include "ask.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,7 @@
 
 static void attachment_row(struct table *table, const json_t *one)
 {
-	_cleanup_free_ char *functions =
-		api_join(json_object_get(one, "functions"), ", ", SIZE_MAX);
+	_cleanup_free_ char *functions = api_join(json_object_get(one, "functions"), ", ");
 
 	table_row(table, one, "session", "pid", "frames", "lost_events", NULL);
 	table_cell(table, functions);

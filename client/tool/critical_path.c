@@ -5,16 +5,16 @@
  */
 #include "ask.h"
 
-#include <stdint.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_DEFAULT "40"
+#define LIMIT_DEFAULT "40" /* rows of a table */
 
 static void path_cell(struct table *table, const json_t *json)
 {
-	_cleanup_free_ char *path = api_join(json_object_get(json, "path"), "/", SIZE_MAX);
+	_cleanup_free_ char *path = api_join(json_object_get(json, "path"), "/");
 
 	table_cell(table, path && *path ? path : "(no zone)");
 }
@@ -46,15 +46,32 @@ static void by_cell(struct table *table, const json_t *interval)
 		     json_is_object(had) ? answer_text(had, "name") : "");
 }
 
+/* "running", or of several states how long each. */
+static void states_cell(struct table *table, json_t *states)
+{
+	_cleanup_json_ json_t *parts = json_array();
+	_cleanup_free_ char *text = NULL;
+	const char *state;
+	json_t *ns;
+
+	json_object_foreach(states, state, ns)
+	{
+		double ms = json_number_value(ns) / 1e6;
+
+		json_array_append_new(parts, json_object_size(states) == 1
+						     ? json_string(state)
+						     : json_sprintf("%s %.3f", state, ms));
+	}
+	text = api_join(parts, ", ");
+	table_cell(table, text);
+}
+
 static void interval_row(struct table *table, const json_t *interval)
 {
-	const char *reason = json_string_value(json_object_get(interval, "reason"));
-
 	table_row(table, interval, "start_ns", "duration_ns", NULL);
 	thread_cell(table, interval);
 	path_cell(table, interval);
-	table_printf(table, "%s%s%s", answer_text(interval, "state"), reason ? ": " : "",
-		     reason ? reason : "");
+	states_cell(table, json_object_get(interval, "states"));
 	by_cell(table, interval);
 }
 
@@ -81,17 +98,122 @@ static void print_coverage(const json_t *answer, double wall_ms)
 		       answer_integer(answer, "lost_events"), answer_integer(answer, "gaps"));
 }
 
-static int print_frame(const json_t *answer)
+/* ---- one frame: its intervals ---- */
+
+static void add_integer(json_t *json, const char *key, long long more)
+{
+	json_object_set_new(json, key, json_integer(answer_integer(json, key) + more));
+}
+
+static void add_state(json_t *row, const json_t *interval)
+{
+	const char *reason = json_string_value(json_object_get(interval, "reason"));
+	json_t *state = json_sprintf("%s%s%s", answer_text(interval, "state"), reason ? ": " : "",
+				     reason ? reason : "");
+
+	if (state)
+		add_integer(json_object_get(row, "states"), json_string_value(state),
+			    answer_integer(interval, "duration_ns"));
+	json_decref(state);
+}
+
+static bool same(const json_t *a, const json_t *b, const char *key)
+{
+	return json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
+/* Intervals that touch and are of one thread in one zone make one row: what ended the last of them
+ * is what ended it. */
+static json_t *rows_of(const json_t *intervals)
+{
+	json_t *rows = json_array(), *row = NULL, *one;
+	size_t i;
+
+	json_array_foreach(intervals, i, one)
+	{
+		if (row && same(row, one, "thread") && same(row, one, "tid") &&
+		    same(row, one, "path")) {
+			add_integer(row, "duration_ns", answer_integer(one, "duration_ns"));
+			json_object_set(row, "by", json_object_get(one, "by"));
+			json_object_set(row, "cpu_had", json_object_get(one, "cpu_had"));
+		} else {
+			row = json_copy(one);
+			json_object_set_new(row, "states", json_object());
+			json_array_append_new(rows, row);
+		}
+		add_state(row, one);
+	}
+	return rows;
+}
+
+/* Which rows of one frame are wanted. */
+struct page {
+	long limit, offset;
+};
+
+static void cut(json_t *rows, const struct page *page)
+{
+	long i;
+
+	for (i = 0; i < page->offset && json_array_size(rows) > 0; i++)
+		json_array_remove(rows, 0);
+	while (json_array_size(rows) > (size_t)page->limit)
+		json_array_remove(rows, json_array_size(rows) - 1);
+}
+
+static int print_frame(const json_t *answer, const struct page *page)
 {
 	static const char *const heads[] = {"start",  "duration", "<thread", "<zone",
 					    "<state", "<by",	  NULL};
-	int r = table_list(heads, json_object_get(answer, "intervals"), interval_row);
+	_cleanup_json_ json_t *rows = rows_of(json_object_get(answer, "intervals"));
+	size_t count = json_array_size(rows);
+	int r;
 
-	printf("frame %lld, %.3f ms; times in ms; ", answer_integer(answer, "frame"),
-	       answer_ms(answer, "wall_ns"));
+	cut(rows, page);
+	r = table_list(heads, rows, interval_row);
+	printf("%zu of %zu rows; frame %lld, %.3f ms; times in ms; ", json_array_size(rows), count,
+	       answer_integer(answer, "frame"), answer_ms(answer, "wall_ns"));
 	print_coverage(answer, answer_ms(answer, "wall_ns"));
 	return r;
 }
+
+static char *frame_path(const struct ask *ask, const char *frame)
+{
+	_cleanup_free_ char *what = NULL;
+	_cleanup_free_ char *escaped = api_escape(frame);
+
+	if (!escaped || asprintf(&what, "frames/%s/critical-path", escaped) < 0)
+		return NULL;
+	return ask_path(ask, what);
+}
+
+static int show_frame(const struct tool_options *options, const struct ask *ask, const char *frame,
+		      const struct page *page)
+{
+	static const char *const of_a_range[] = {"from", "to", "last", "frames", "sort"};
+	_cleanup_free_ char *path = frame_path(ask, frame);
+	_cleanup_json_ json_t *answer = NULL;
+	size_t i;
+	int r;
+
+	for (i = 0; i < sizeof(of_a_range) / sizeof(of_a_range[0]); i++) {
+		if (ask_has(ask, of_a_range[i]))
+			return tool_usage("--%s is of a range of frames, '%s' is one",
+					  of_a_range[i], frame);
+	}
+	r = path ? answer_get(options, path, &answer) : tool_no_memory();
+	if (r != TOOL_OK)
+		return r;
+	if (options->json) {
+		cut(json_object_get(answer, "intervals"), page);
+		return answer_print(answer);
+	}
+	answer_clean(answer);
+	r = print_frame(answer, page);
+	return fflush(stdout) == 0 ? r : TOOL_FAILED;
+}
+
+/* ---- a range: its zones ---- */
 
 static void zone_row(struct table *table, const json_t *row)
 {
@@ -121,31 +243,39 @@ static int print_range(const json_t *answer)
 	return r;
 }
 
-static char *frame_path(const struct ask *ask, const char *frame)
+static int show_range(const struct tool_options *options, struct ask *ask, const char *limit,
+		      const char *offset)
 {
-	_cleanup_free_ char *what = NULL;
-	_cleanup_free_ char *escaped = api_escape(frame);
+	int r = TOOL_OK;
 
-	if (!escaped || asprintf(&what, "frames/%s/critical-path", escaped) < 0)
-		return NULL;
-	return ask_path(ask, what);
+	if (limit || !options->json)
+		r = ask_add(ask, "limit", limit ? limit : LIMIT_DEFAULT);
+	if (r == TOOL_OK && offset)
+		r = ask_add(ask, "offset", offset);
+	if (r != TOOL_OK)
+		return r;
+	return answer_ask(options, "GET", ask_path(ask, "critical-path"), NULL, print_range);
 }
 
 int tool_critical_path(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_ask_ struct ask ask = {0};
-	const struct ask_option own[] = {{"--session", &ask.session, NULL}, {NULL, NULL, NULL}};
-	int r = ask_options(&ask, "from to last stream frames sort limit offset", own, &argc, argv);
+	const char *limit = NULL, *offset = NULL;
+	const struct ask_option own[] = {{"--session", &ask.session, NULL},
+					 {"--limit", &limit, NULL},
+					 {"--offset", &offset, NULL},
+					 {NULL, NULL, NULL}};
+	struct page page = {.limit = options->json ? LONG_MAX : atol(LIMIT_DEFAULT)};
+	int r = ask_options(&ask, "from to last stream frames sort", own, &argc, argv);
 
+	if (r == TOOL_OK)
+		r = ask_number("--limit", limit, 1, LONG_MAX, &page.limit);
+	if (r == TOOL_OK)
+		r = ask_number("--offset", offset, 0, LONG_MAX, &page.offset);
 	if (r != TOOL_OK)
 		return r;
 	if (argc > 2)
 		return tool_usage("critical-path takes one frame, not '%s'", argv[2]);
-	if (argc == 2)
-		return answer_ask(options, "GET", frame_path(&ask, argv[1]), NULL, print_frame);
-	if (!options->json && !ask_has(&ask, "limit"))
-		r = ask_add(&ask, "limit", LIMIT_DEFAULT);
-	if (r != TOOL_OK)
-		return r;
-	return answer_ask(options, "GET", ask_path(&ask, "critical-path"), NULL, print_range);
+	return argc == 2 ? show_frame(options, &ask, argv[1], &page)
+			 : show_range(options, &ask, limit, offset);
 }

@@ -5,7 +5,6 @@
  */
 #include "ask.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +68,7 @@ static json_t *body_of(const struct detail_query *query)
 
 static void print_path(const json_t *path)
 {
-	_cleanup_free_ char *text = api_join(path, " > ", SIZE_MAX);
+	_cleanup_free_ char *text = api_join(path, " > ");
 
 	printf("%s", text && text[0] ? text : "everything");
 }

@@ -43,29 +43,13 @@ static void print_warnings(const json_t *answer)
 
 static void print_lost(const json_t *answer)
 {
-	static const struct {
-		const char *key, *what;
-	} counts[] = {{"events", "events lost"},
-		      {"frames_that_stand_for_several", "frames that stand for several"},
-		      {"missing_frames", "frames missing"},
-		      {"frames_without_events", "frames whose events are gone"}};
 	const json_t *lost = json_object_get(answer, "lost"), *run;
-	size_t i, k;
+	size_t i;
 
 	json_array_foreach(lost, i, run)
 	{
-		const char *between = "";
-
 		printf("warning: %s, run %s: ", answer_text(run, "side"), answer_text(run, "run"));
-		for (k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
-			json_int_t n = json_integer_value(json_object_get(run, counts[k].key));
-
-			if (n == 0)
-				continue;
-			printf("%s%lld %s", between, (long long)n, counts[k].what);
-			between = ", ";
-		}
-		printf("\n");
+		answer_print_lost("", run);
 	}
 }
 

@@ -20,7 +20,7 @@ static int is_capture(FILE *file, const char *name, bool *ret_is)
 		return TOOL_OK;
 	tool_say("%s: %s: import takes a file that can be read from its beginning again", name,
 		 strerror(errno));
-	return TOOL_FAILED;
+	return TOOL_CONFIG;
 }
 
 static int send(const struct tool_options *options, const struct ask *ask, const char *name,
@@ -61,7 +61,7 @@ int tool_import(const struct tool_options *options, int argc, char **argv)
 	file = fopen(argv[1], "re");
 	if (!file) {
 		tool_say("%s: %s", argv[1], strerror(errno));
-		return TOOL_FAILED;
+		return TOOL_CONFIG;
 	}
 	r = send(options, &ask, argv[1], file, &answer);
 	fclose(file);

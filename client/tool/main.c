@@ -72,7 +72,7 @@ static const char help_text[] =
 	"                                         what frame times come to\n"
 	"  fprof verdict [SESSION] [--from N --to N | --last N]\n"
 	"                                         what held the frames back, and the numbers\n"
-	"  fprof critical-path [FRAME | --from N --to N]\n"
+	"  fprof critical-path [FRAME | --from N --to N] [--limit N]\n"
 	"                                         what frames waited for, moment by moment\n"
 	"  fprof sampling [on|off] [--hz N] [--session S]\n"
 	"                                         have stacks sampled, or no more\n"
@@ -116,7 +116,7 @@ static const char help_more[] =
 	"                                         what is kept\n"
 	"  fprof import FILE [--name NAME] [--frames zone:NAME|instant:NAME]\n"
 	"                                         a .fprof file, or another tool's, as a session\n"
-	"  fprof query [--session S] [--limit N] [--csv] SQL|- [PARAMETER...]\n"
+	"  fprof query [--session S] [--limit N] [--csv] SQL|- [PARAMETER...] [-- PARAMETER...]\n"
 	"                                         SQL over what was recorded\n"
 	"  fprof selftest                         record known events and compare what comes back\n"
 	"  fprof --version | --help\n";

@@ -18,29 +18,44 @@ struct query {
 	int param_count;
 };
 
-/* What follows the SQL are its parameters, whatever they look like. */
-static int parse(struct query *q, struct ask *ask, int argc, char **argv)
+/* The first word is the SQL, those after it are its parameters: behind -- whatever they look like.
+ * argv keeps them. */
+static int take_words(struct query *q, struct ask *ask, int argc, char **argv)
 {
 	const struct ask_option own[] = {{"--csv", NULL, &q->csv}, {NULL, NULL, NULL}};
+	bool options = true;
 	int i;
 
-	for (i = 1; i < argc && !q->sql; i++) {
-		const char *argument = argv[i];
-		int taken = ask_take(ask, "session limit", own, argc, argv, &i);
+	q->params = argv;
+	for (i = 1; i < argc; i++) {
+		char *argument = argv[i];
+		int taken = options ? ask_take(ask, "session limit", own, argc, argv, &i) : 0;
 
 		if (taken < 0)
 			return TOOL_USAGE;
-		if (taken > 0 || strcmp(argument, "--") == 0)
+		if (taken > 0)
 			continue;
-		if (argument[0] == '-' && argument[1] == '-' && argument[2] != ' ')
-			return tool_usage("query does not know '%s'", argument);
-		q->sql = argument;
+		if (options && strcmp(argument, "--") == 0)
+			options = false;
+		else if (options && argument[0] == '-' && argument[1] == '-' && argument[2] != ' ')
+			return tool_usage("query does not know '%s'; parameters that begin with -- "
+					  "come behind a --",
+					  argument);
+		else if (!q->sql)
+			q->sql = argument;
+		else
+			q->params[q->param_count++] = argument;
 	}
-	if (!q->sql)
+	return TOOL_OK;
+}
+
+static int parse(struct query *q, struct ask *ask, int argc, char **argv)
+{
+	int r = take_words(q, ask, argc, argv);
+
+	if (r == TOOL_OK && !q->sql)
 		return tool_usage("query takes SQL, or - to read it");
-	q->params = argv + i;
-	q->param_count = argc - i;
-	return ask_add(ask, "format", "json");
+	return r == TOOL_OK ? ask_add(ask, "format", "json") : r;
 }
 
 static int read_input(char **ret_sql)

@@ -7,7 +7,6 @@
 #include "ask.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +42,7 @@ int tool_sessions(const struct tool_options *options, int argc, char **argv)
 static void open_row(struct table *table, const json_t *thread)
 {
 	const json_t *open = json_object_get(thread, "open");
-	_cleanup_free_ char *text = api_join(open, " > ", SIZE_MAX);
+	_cleanup_free_ char *text = api_join(open, " > ");
 
 	if (json_array_size(open) == 0)
 		return;

@@ -81,6 +81,7 @@ static int print(const json_t *answer)
 	printf("%lld frames (%lld..%lld); times in ms", answer_integer(range, "frames"),
 	       answer_integer(range, "from"), answer_integer(range, "to"));
 	answer_print_left_out(range);
+	answer_print_lost("not in the numbers: ", json_object_get(answer, "lost"));
 	return r;
 }
 

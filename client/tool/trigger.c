@@ -144,5 +144,7 @@ int tool_trigger(const struct tool_options *options, int argc, char **argv)
 		r = new_list(api, path, &query, ask.body, &list);
 	if (r == TOOL_OK)
 		r = api_send(api, changes ? "PUT" : "GET", path, list, &answer);
+	if (r == TOOL_USAGE && query.file)
+		r = TOOL_CONFIG;
 	return r == TOOL_OK ? answer_show(options, answer, print) : r;
 }

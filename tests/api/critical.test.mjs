@@ -115,13 +115,16 @@ test('the tool shows the path, and what zones ran and waited', async (t) => {
 	const fprof = async (...args) => {
 		const { code, text } = await world.spawn(path.join(BUILD, 'fprof'), ['--url', `http://127.0.0.1:${world.port}`, ...args]).done;
 		assert.equal(code, 0, text);
-		return text.split('\n').map((line) => line.split(/\s{2,}/));
+		return text.split('\n').map((line) => line.trim().split(/\s{2,}/));
 	};
 	const sums = await fprof('critical-path', '--session', `${id}`, '--from', '2');
 	assert.deepEqual(sums[0].slice(0, 4), ['zone', 'thread', 'self', 'share']);
 	assert.deepEqual(sums[1].slice(0, 2), ['X', 'B']);
 	const frame = await fprof('critical-path', '--session', `${id}`, '5');
-	assert.ok(frame.some((cells) => cells.includes('X') && cells.includes('B') && cells.includes('running')), JSON.stringify(frame));
+	const rows = frame.slice(1, frame.findIndex((cells) => / rows; frame 5/.test(cells[0])));
+	assert.ok(rows.some((cells) => cells.includes('X') && cells.includes('B') && /^running/.test(cells[4])), JSON.stringify(frame));
+	for (let i = 1; i < rows.length; i++)
+		assert.notDeepEqual(rows[i].slice(2, 4), rows[i - 1].slice(2, 4), 'one thread in one zone is one row');
 	assert.ok(frame.some((cells) => /^woken by A/.test(cells.at(-1))), JSON.stringify(frame));
 	const zones = await fprof('zones', `${id}`);
 	assert.deepEqual(zones[0].slice(3, 6), ['on cpu', 'runnable', 'blocked']);

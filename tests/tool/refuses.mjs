@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A daemon that knows one session, of the process whose number is in the file that its argument names, and refuses
-// all else. Prints its port; lives until it is killed.
+// all else but its status. Prints its port; lives until it is killed.
 
 import { existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -14,6 +14,8 @@ function answer(method, what) {
 	}
 	if (method === 'GET' && what.startsWith('/api/v1/sessions/1/frames?'))
 		return { frames: [1, 2, 3].map((frame) => ({ frame, wall_ns: 7, flags: frame === 1 ? ['startup'] : [] })) };
+	if (method === 'GET' && what === '/api/v1/status')
+		return { losses: { discarded: 5, not_recording: 4, malformed_scopes: 3, truncated_zones: 2 } };
 	return undefined;
 }
 
