@@ -145,6 +145,7 @@ void api_fail_frames(struct api_answer *a, uint64_t from, uint64_t to, uint64_t 
 	const char *const allowed[] = {text, NULL};
 	const struct api_problem problem = {
 		400, "bad-parameter", "A parameter has a value that is not allowed", "to", allowed};
+	unsigned long long frames = to - from + 1;
 
 	if (most)
 		snprintf(text, sizeof(text), "from..from+%llu", (unsigned long long)most - 1);
@@ -153,8 +154,8 @@ void api_fail_frames(struct api_answer *a, uint64_t from, uint64_t to, uint64_t 
 			 (unsigned long long)from);
 	else
 		api_fail(a, &problem, "from=%llu to=%llu are %llu frames: %llu at most",
-			 (unsigned long long)from, (unsigned long long)to,
-			 (unsigned long long)(to - from + 1), (unsigned long long)most);
+			 (unsigned long long)from, (unsigned long long)to, frames,
+			 (unsigned long long)most);
 }
 
 static void fail_unknown(struct api_answer *a, const struct route_request *route)
