@@ -2,6 +2,7 @@
 /* What is saved reads like what it was saved from, whatever becomes of that. */
 #include "captures_fixture.h"
 
+#include "daemon/history_sched.h"
 #include "daemon/import.h"
 
 #include <dirent.h>
@@ -39,6 +40,28 @@ static void a_range_reads_as_in_the_history(void **state)
 	assert_int_equal(s.update.state, SESSION_ENDED);
 	assert_string_equal(s.infos.at[0].value, "köln");
 	history_session_deinit(&s);
+	history_close(h);
+}
+
+/* The kernel was listened to only later: its silence is a fact of the capture, too. */
+static void frames_that_nobody_heard_stay_so(void **state)
+{
+	struct world *w = *state;
+	struct batch *b = must(batch_new());
+	sched_intervals_vec got = {0};
+	struct history *h;
+	uint64_t id;
+
+	add_rich(w, 8);
+	PUSH(&b->scheds,
+	     (struct sched_row){.session = 1, .t0 = 7 * FRAME_TICKS, .t1 = 8 * FRAME_TICKS});
+	submit(w, b);
+	id = save(w, 2, 3);
+	assert_int_equal(captures_open(w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_int_equal(history_sched(h, id, 42, 2 * FRAME_TICKS, 4 * FRAME_TICKS, &got), 0);
+	assert_int_equal(got.count, 1);
+	assert_int_equal(got.at[0].state, SCHED_STATE_UNKNOWN);
+	VEC_FREE(&got);
 	history_close(h);
 }
 
@@ -451,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_range_reads_as_in_the_history, setup, teardown),
+		cmocka_unit_test_setup_teardown(frames_that_nobody_heard_stay_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_upload_reads_as_what_was_saved, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_save_in_the_middle_of_recording_stands, setup,
 						teardown),
