@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of frames: wall, CPU, GPU and wait times, the time in a zone, a counter's values. What
- * a member means is said with it where it could be taken otherwise; what cannot be told is null,
- * with the reason.
+ * Statistics of frames: wall, CPU, GPU and wait times, the time in a zone, a counter's values, how
+ * many allocations were told of. What a member means is said with it where it could be taken
+ * otherwise; what cannot be told is null, with the reason.
  */
 #include "api.h"
 #include "api_range.h"
@@ -26,7 +26,8 @@ enum metric_kind {
 	METRIC_WAIT,
 	METRIC_ZONE,
 	METRIC_GPU_ZONE,
-	METRIC_COUNTER
+	METRIC_COUNTER,
+	METRIC_ALLOCATIONS
 };
 
 struct metric {
@@ -66,7 +67,7 @@ static const struct {
 	{"wall", METRIC_WALL, false},	    {"cpu", METRIC_CPU, false},
 	{"gpu", METRIC_GPU, false},	    {"wait", METRIC_WAIT, false},
 	{"zone:", METRIC_ZONE, true},	    {"gpu_zone:", METRIC_GPU_ZONE, true},
-	{"counter:", METRIC_COUNTER, true},
+	{"counter:", METRIC_COUNTER, true}, {"allocations", METRIC_ALLOCATIONS, false},
 };
 
 static bool parse_metric(const char *text, struct metric *metric)
@@ -87,10 +88,16 @@ static bool parse_metric(const char *text, struct metric *metric)
 static bool parse_metrics(const struct api_request *q, struct api_answer *a,
 			  struct stats_request *s)
 {
-	static const char *const allowed[] = {
-		"wall",	     "cpu",	      "gpu",	      "wait",
-		"zone:NAME", "gpu_zone:NAME", "counter:NAME", "at most 16 of them",
-		NULL};
+	static const char *const allowed[] = {"wall",
+					      "cpu",
+					      "gpu",
+					      "wait",
+					      "zone:NAME",
+					      "gpu_zone:NAME",
+					      "counter:NAME",
+					      "allocations",
+					      "at most 16 of them",
+					      NULL};
 	unsigned i;
 
 	for (i = 0; i < q->route.count; i++) {
@@ -289,6 +296,20 @@ static int sample_zones(struct api_range *r, struct stats_request *s, struct cou
 	return rc;
 }
 
+static bool reads_events(const struct metric *m)
+{
+	return is_zone(m) || m->kind == METRIC_ALLOCATIONS;
+}
+
+static int sample_allocations(struct api_range *r, struct metric *m, struct counted *events,
+			      size_t frames)
+{
+	int rc = frame_stats_allocations(r->reader.history, events, r->skip, &m->samples);
+
+	m->unknown = frames - m->samples.count;
+	return rc;
+}
+
 static int sample(struct api_range *r, struct stats_request *s, struct counted *rows,
 		  struct counted *events, const struct metric **ret_unknown)
 {
@@ -301,6 +322,8 @@ static int sample(struct api_range *r, struct stats_request *s, struct counted *
 		if (m->kind == METRIC_COUNTER) {
 			*ret_unknown = m;
 			rc = sample_counter(r->reader.history, m, rows);
+		} else if (m->kind == METRIC_ALLOCATIONS) {
+			rc = sample_allocations(r, m, events, rows->frames.count);
 		} else if (!is_zone(m)) {
 			rc = sample_frames(m, rows);
 		}
@@ -312,7 +335,7 @@ static int sample(struct api_range *r, struct stats_request *s, struct counted *
 
 static bool is_time(const struct metric *m)
 {
-	return m->kind != METRIC_COUNTER;
+	return m->kind != METRIC_COUNTER && m->kind != METRIC_ALLOCATIONS;
 }
 
 /* A member whose name says its unit. */
@@ -510,7 +533,7 @@ static bool sample_all(struct api_range *r, struct stats_request *s, struct coun
 	int rc;
 
 	for (i = 0; i < s->metric_count; i++) {
-		if (!r->aggregate || !is_zone(&s->metrics[i]))
+		if (!r->aggregate || !reads_events(&s->metrics[i]))
 			continue;
 		api_fail_aggregate(a);
 		return false;

@@ -289,25 +289,33 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *zone)
 	return 0;
 }
 
-static int take_totals(const struct counted *c, const struct adding *of,
-		       struct frame_stats_zone *zone)
+/* A sample for each counted frame. */
+static int take_totals(const struct counted *c, const double *totals, frame_samples *samples)
 {
 	size_t i;
 
-	if (VEC_RESERVE(&zone->samples, c->frames.count) < 0)
+	if (VEC_RESERVE(samples, c->frames.count) < 0)
 		return -ENOMEM;
 	for (i = 0; i < c->frames.count; i++) {
 		const struct frame_row *row =
 			&c->range->frames.frames.at[c->frames.at[i].index].row;
 
-		zone->samples.at[zone->samples.count++] = (struct frame_sample){
+		samples->at[samples->count++] = (struct frame_sample){
 			.frame = row->frame,
-			.value = of->totals[i],
+			.value = totals[i],
 			.wall_ns = (double)(row->end_ns - row->begin_ns),
 		};
-		zone->frames += of->has[i];
 	}
 	return 0;
+}
+
+static size_t count_true(const bool *list, size_t count)
+{
+	size_t found = 0, i;
+
+	for (i = 0; i < count; i++)
+		found += list[i];
+	return found;
 }
 
 int frame_stats_zones(struct history *h, struct counted *counted, const bool *skip,
@@ -327,7 +335,63 @@ int frame_stats_zones(struct history *h, struct counted *counted, const bool *sk
 	visitor.only = x.named;
 	if (r == 0 && counted->frames.count > 0)
 		r = range_visit(h, counted->range, &visitor);
-	for (i = 0; r == 0 && i < count; i++)
-		r = take_totals(counted, &x.of[i], &zones[i]);
+	for (i = 0; r == 0 && i < count; i++) {
+		zones[i].frames = count_true(x.of[i].has, counted->frames.count);
+		r = take_totals(counted, x.of[i].totals, &zones[i].samples);
+	}
 	return r;
+}
+
+/* --- allocations ------------------------------------------------------------------------- */
+
+struct allocating {
+	struct counted *counted;
+	const bool *skip;
+	double *counts; /* by counted frame */
+	bool told;
+	size_t frame; /* hint */
+};
+
+static int on_thread(void *userdata, size_t index, const struct track_row *track)
+{
+	const struct allocating *x = userdata;
+
+	return (x->skip && x->skip[index]) || track->kind == TRACK_GPU_QUEUE;
+}
+
+static int on_event(void *userdata, const struct range_event *event)
+{
+	struct allocating *x = userdata;
+	int64_t ns;
+	bool out;
+
+	if (event->kind != RANGE_ALLOC)
+		return 0;
+	x->told = true;
+	ns = counted_ns(x->counted, event->t, &out);
+	if (out)
+		return 0;
+	x->frame = counted_find(x->counted, ns, x->frame);
+	x->counts[x->frame] += (double)event->count;
+	return 0;
+}
+
+int frame_stats_allocations(struct history *h, struct counted *counted, const bool *skip,
+			    frame_samples *samples)
+{
+	_cleanup_free_ double *counts = calloc(counted->frames.count + 1, sizeof(*counts));
+	_cleanup_free_ uint32_t *no_zone =
+		calloc(counted->range->markers.count + 1, sizeof(*no_zone));
+	struct allocating x = {.counted = counted, .skip = skip, .counts = counts};
+	const struct range_visitor visitor = {.userdata = &x,
+					      .no_texts = true,
+					      .only = no_zone,
+					      .track = on_thread,
+					      .event = on_event};
+	int r;
+
+	if (!counts || !no_zone)
+		return -ENOMEM;
+	r = counted->frames.count > 0 ? range_visit(h, counted->range, &visitor) : 0;
+	return r == 0 && x.told ? take_totals(counted, counts, samples) : r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a series of one value a frame comes to. Pure, but for frame_stats_zones, which reads. One
- * thread at a time.
+ * What a series of one value a frame comes to. Pure, but for those that read zones and allocations.
+ * One thread at a time.
  */
 #ifndef FPROF_DAEMON_FRAME_STATS_H
 #define FPROF_DAEMON_FRAME_STATS_H
@@ -68,5 +68,11 @@ struct frame_stats_zone {
  */
 int frame_stats_zones(struct history *h, struct counted *counted, const bool *skip,
 		      struct frame_stats_zone *zones, size_t count);
+/*
+ * How many allocations were made in each counted frame on the tracks that are not skipped: a sample
+ * for each frame, or none at all where none was told of. The samples are the caller's. 0 or -errno.
+ */
+int frame_stats_allocations(struct history *h, struct counted *counted, const bool *skip,
+			    frame_samples *samples);
 
 #endif

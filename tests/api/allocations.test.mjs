@@ -19,37 +19,51 @@ before(async () => {
 });
 after(() => world.close());
 
-/** The rows of a table of one game's zones. */
-async function rows(env, view, frames = FRAMES) {
+async function played(env, frames = FRAMES) {
 	const game = world.spawn(program, [`${frames}`], { env });
 	const { code, text } = await game.done;
 	assert.equal(code, 0, text);
-	const session = await world.ended(game.pid);
-	const answer = await world.get(`/api/v1/sessions/${session.id}/zones?view=${view}&from=2&to=${frames}`);
-	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/zones', answer), []);
-	return JSON.parse(answer.text).zones;
+	return world.ended(game.pid);
 }
+
+/** An answer about the frames after the first. */
+async function asked(session, what, query, frames = FRAMES) {
+	const answer = await world.get(`/api/v1/sessions/${session.id}/${what}?${query}&from=2&to=${frames}`);
+	assert.deepEqual(answerProblems(`/api/v1/sessions/{id}/${what}`, answer), []);
+	return JSON.parse(answer.text);
+}
+
+/** The rows of a table of one game's zones. */
+const rows = async (session, view, frames) => (await asked(session, 'zones', `view=${view}`, frames)).zones;
+const byFrame = async (session, frames) => (await asked(session, 'stats', 'metric=allocations&values=yes', frames)).metrics[0];
 
 const only = (all, name) => all.find((one) => (one.name ?? one.path?.at(-1)) === name);
 const sums = (row) => [row.alloc_bytes, row.alloc_count, row.self_alloc_bytes, row.self_alloc_count];
 
 test('without tracking nobody knows', async () => {
-	assert.deepEqual(sums(only(await rows({}, 'flat', 20), 'update')), [null, null, null, null]);
+	const session = await played({}, 20);
+	assert.deepEqual(sums(only(await rows(session, 'flat', 20), 'update')), [null, null, null, null]);
+	const { frames, unknown, values } = await byFrame(session, 20);
+	assert.deepEqual([frames, unknown, values], [0, 19, []]);
 });
 
 test('fprof_alloc goes to the innermost zone', async () => {
 	const n = FRAMES - 1;
+	const session = await played({ FPROF_ALLOC: '1' });
 	for (const view of ['flat', 'tree']) {
-		const all = await rows({ FPROF_ALLOC: '1' }, view);
+		const all = await rows(session, view);
 		assert.deepEqual(sums(only(all, 'update')), [1000 * n, n, 1000 * n, n]);
 		assert.deepEqual(sums(only(all, 'frame')), [1000 * n, n, 0, 0]);
 		assert.deepEqual(sums(only(all, 'draw')), [0, 0, 0, 0]);
 	}
+	const { unit, unknown, values } = await byFrame(session);
+	assert.deepEqual([unit, unknown], ['count', 0]);
+	assert.deepEqual(values, Array.from({ length: n }, (_, at) => [at + 2, 1]));
 });
 
 test('malloc is counted by the preloaded library', { skip: preload }, async () => {
 	const n = FRAMES - 1;
-	const all = await rows({ FPROF_ALLOC: '1', LD_PRELOAD: path.join(BUILD, 'libfprof-alloc.so') }, 'tree');
+	const all = await rows(await played({ FPROF_ALLOC: '1', LD_PRELOAD: path.join(BUILD, 'libfprof-alloc.so') }), 'tree');
 	assert.deepEqual(sums(only(all, 'ai')), [100 * n, 2 * n, 100 * n, 2 * n]);
 	assert.deepEqual(sums(only(all, 'update')), [1400 * n, 6 * n, 1300 * n, 4 * n]);
 	assert.deepEqual(sums(only(all, 'frame')), [1400 * n, 6 * n, 0, 0]);
