@@ -15,6 +15,8 @@ export class Lease {
 		this.model = model;
 		/** The session that is held, or that holding was begun of; 0: none. */
 		this.session = 0;
+		/** Counts what was to be held, so that what comes of an older wish changes nothing. */
+		this.wish = 0;
 		/** @type {string|null} what renews and releases it */
 		this.token = null;
 		/** Why the session is not held; '' otherwise. */
@@ -45,6 +47,7 @@ export class Lease {
 		if (session === this.session)
 			return;
 		this.session = session;
+		this.wish++;
 		this.release();
 		if (session)
 			this.take(session);
@@ -60,9 +63,10 @@ export class Lease {
 
 	/** @param {number} session */
 	async take(session) {
+		const { wish } = this;
 		try {
 			const { token } = await sendJson('POST', '/consumers', { session, lease_s: LEASE_S });
-			if (this.session !== session || this.token) {
+			if (this.wish !== wish) {
 				sendJson('DELETE', `/consumers/${token}`).catch(ranOut);
 				return;
 			}
@@ -70,7 +74,10 @@ export class Lease {
 			this.problem = '';
 			this.timer = setTimeout(() => this.renew(token), RENEW_MS);
 		} catch (error) {
-			this.fail(error);
+			if (this.wish === wish)
+				this.fail(error);
+			else
+				ranOut(error);
 		}
 	}
 
@@ -83,6 +90,8 @@ export class Lease {
 		} catch (error) {
 			if (this.token === token)
 				this.fail(error);
+			else
+				ranOut(error);
 		}
 	}
 
