@@ -34,6 +34,17 @@ export function sceneOfFrame(detail) {
 }
 
 /**
+ * A frame with the marks of other streams in it, and with the threads that did nothing but mark.
+ * @param {Scene} scene of the frame @param {Scene} told of the same frame, as a range @returns {Scene}
+ */
+export function withMarks(scene, told) {
+	const marks = told.messages.filter(({ kind }) => kind === 'mark');
+	const known = new Set(scene.tracks.map(({ thread }) => thread.id));
+	const more = told.tracks.filter(({ thread }) => !known.has(thread.id) && marks.some((mark) => mark.thread === thread.id));
+	return { ...scene, tracks: [...scene.tracks, ...more], messages: [...scene.messages, ...marks].sort((a, b) => a.at - b.at) };
+}
+
+/**
  * @param {ArrayBuffer} bytes the answer @param {number|null} [at] ns of the session at time 0; null: the range's begin
  * @returns {Scene}
  */

@@ -5,13 +5,15 @@
 import { framePath, getBytes, getJson, sessionPath } from './api.js';
 import { Asked } from './asked.js';
 import { detailOf } from './model.js';
-import { sceneOfFrame, sceneOfRange } from './range_tracks.js';
+import { sceneOfFrame, sceneOfRange, withMarks } from './range_tracks.js';
 
 /** @typedef {import('./range_tracks.js').Scene} Scene */
 /** @typedef {import('./zones.js').View} View */
 
 /** Zones, or slivers of them, that are held at once. */
 const MOST = 120_000;
+/** The same where only the marks of other streams are wanted. */
+const MOST_FOR_MARKS = 2000;
 /** A GPU's work may belong to so many frames before the one in which it ran. */
 const FRAMES_BACK = 3;
 const FRAMES_KEPT = 6;
@@ -43,10 +45,14 @@ export class RangeZones {
 		this.model = model;
 		this.whole = new Answered(changed);
 		this.part = new Answered(changed);
+		/** The selected frame, for the marks of other streams: its own answer has none. */
+		this.marks = new Answered(changed);
 		/** What the part was asked for. @type {{of: Scene, from: number, to: number}|null} */
 		this.asked = null;
 		/** @type {import('./model.js').Detail|null} */
 		this.frameDetail = null;
+		/** @type {Scene|null} */
+		this.frameMarks = null;
 		/** @type {Scene|null} */
 		this.frameScene = null;
 		/** Frames that were asked about, the newest last. @type {Map<string, Promise<import('./model.js').Detail|null>>} */
@@ -58,9 +64,12 @@ export class RangeZones {
 		if (this.model.view.range)
 			return this.whole.scene;
 		const { detail } = this.model;
-		if (detail !== this.frameDetail) {
+		const marks = this.marks.scene;
+		if (detail !== this.frameDetail || marks !== this.frameMarks) {
 			this.frameDetail = detail;
-			this.frameScene = detail && sceneOfFrame(detail);
+			this.frameMarks = marks;
+			const scene = detail && sceneOfFrame(detail);
+			this.frameScene = scene && marks?.frames[0].frame === detail.frame.frame ? withMarks(scene, marks) : scene;
 		}
 		return this.frameScene;
 	}
@@ -73,14 +82,17 @@ export class RangeZones {
 	/** Asks for what is selected. */
 	follow() {
 		const { range } = this.model.view;
-		const { session } = this.model;
+		const { session, detail } = this.model;
 		this.whole.follow(session && range ? this.path(range.first, range.last) : null, null);
+		const frame = detail?.frame.frame;
+		const marked = frame && !range && session?.streams?.length > 1 && !detail.frame.flags.includes('events_evicted');
+		this.marks.follow(marked ? this.path(frame, frame, MOST_FOR_MARKS) : null, detail?.frame.begin_ns ?? null);
 	}
 
-	/** @param {number} from @param {number} to */
-	path(from, to) {
+	/** @param {number} from @param {number} to @param {number} [most] zones */
+	path(from, to, most = MOST) {
 		const { session, stream } = this.model;
-		return `${sessionPath(String(session.id))}/timeline?format=binary&max_zones=${MOST}&from=${from}&to=${to}`
+		return `${sessionPath(String(session.id))}/timeline?format=binary&max_zones=${most}&from=${from}&to=${to}`
 			+ (stream === null ? '' : `&stream=${encodeURIComponent(stream)}`);
 	}
 

@@ -68,6 +68,18 @@ test('the timeline', { skip: missing('game'), timeout: 300_000 }, async (t) => {
 		await page.click('#zones-table > summary');
 	});
 
+	await t.test('a frame alone shows the marks of other streams in it, as a range does', async () => {
+		const { frames, threads } = await world.api(`${at}/timeline?from=2&to=79&max_zones=120000`);
+		const times = threads.flatMap(({ events }) => events.filter(({ kind }) => kind === 'mark')).map((mark) => mark.time_ns);
+		const marksIn = ({ begin_ns: begin, wall_ns: wall }) => times.filter((time) => time >= begin && time < begin + wall).length;
+		const most = frames.reduce((a, b) => (marksIn(b) > marksIn(a) ? b : a));
+		assert.ok(marksIn(most) > 0);
+		await open(`frame=${most.frame}`);
+		await noted('#messages', 'end of a frame of the stream audio');
+		const shown = await page.evaluate(() => [...document.querySelectorAll('#messages tbody tr')].filter((row) => /end of a frame of the stream/.test(row.textContent)).length);
+		assert.equal(shown, marksIn(most));
+	});
+
 	await t.test('a search counts what the whole range has, and goes from one to the next and around', async () => {
 		await open('range=2-79');
 		const found = await world.api(`${at}/zones?view=calls&frames=all&sort=start&name=*load_level*&from=2&to=79`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { sceneOfRange, zonesOf } from '../../web/range_tracks.js';
+import { sceneOfFrame, sceneOfRange, withMarks, zonesOf } from '../../web/range_tracks.js';
 import { binary } from './binary.mjs';
 
 const marker = (name, wait = null) => ({ name, category: null, wait, file: 'a.c', line: 3, colour: null });
@@ -54,6 +54,18 @@ test('frames, gaps and what was said are told by time', () => {
 	assert.deepEqual(scene.messages.map(({ kind, at, text }) => [kind, at, text]),
 		[['mark', 200, 'end of a frame of the stream audio'], ['message', 500, 'hello, and 2 more']]);
 	assert.deepEqual(scene.gaps, [{ thread: 2, start: 100, end: 200, events: 5 }]);
+});
+
+test('a frame shows the marks of other streams, and threads that did nothing else', () => {
+	const about = { ...ABOUT, frames: [ABOUT.frames[0]], threads: [...ABOUT.threads,
+		thread(3, 'audio', 6, 0, { events: [{ kind: 'mark', time_ns: 1300, marker: 0, colour: null, text: 'audio', count: 1 }] }),
+		thread(4, 'idle', 6, 0)] };
+	const [main] = sceneOfRange(binary(about, ITEMS)).tracks;
+	const frame = sceneOfFrame({ frame: { ...ABOUT.frames[0] }, tracks: [main], extent: 900, counters: [], gaps: [], truncated: false,
+		messages: [{ thread: 1, at: 250, text: 'hello' }] });
+	const scene = withMarks(frame, sceneOfRange(binary(about, ITEMS), 1000));
+	assert.deepEqual(scene.tracks.map(({ title }) => title), ['main (1)', 'audio (3)']);
+	assert.deepEqual(scene.messages.map(({ kind, at, thread }) => [kind, at, thread]), [['mark', 200, 1], ['message', 250, 1], ['mark', 300, 3]]);
 });
 
 test('a part has the times of the whole', () => {
