@@ -8,7 +8,7 @@ const BASE = '/api/v1';
 /** As many slow requests of one user as the daemon answers at once. */
 const turns = new Turns(3);
 /** How often a daemon that is busy, as with what a page before this one asked, is asked again when it says. */
-const BUSY_TRIES = 5;
+export const BUSY_TRIES = 5;
 
 /** An answer that is not what was asked for; `status` 0: the daemon could not be reached. */
 export class ApiError extends Error {

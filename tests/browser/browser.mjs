@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import { BUSY_TRIES } from '../../web/api.js';
 import { BUILD, until, World } from '../api/world.mjs';
 
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -74,9 +75,8 @@ export class PageWorld extends World {
 		this.page.setDefaultTimeout(120_000); // a deadline, not an expectation
 		this.faults = [];
 		this.page.on('console', (message) => {
-			// A daemon that is busy with what the page before asked says 503, and is asked again.
 			if (/status of 503/.test(message.text()))
-				return;
+				return; // see watchBusy
 			// A lease of a game that has ended is gone when it is to be renewed.
 			if (/status of 404/.test(message.text()) && message.location().url.includes('/consumers/'))
 				return;
@@ -84,6 +84,7 @@ export class PageWorld extends World {
 				this.faults.push(message.text());
 		});
 		this.page.on('pageerror', (error) => this.faults.push(error.stack));
+		this.watchBusy();
 		// What a document asks for is its own count: of one that is left no end is told.
 		await this.page.addInitScript(() => {
 			const { fetch } = window;
@@ -99,6 +100,19 @@ export class PageWorld extends World {
 					window.asking.delete(one);
 				}
 			};
+		});
+	}
+
+	/** A daemon that is busy with what the page before asked says 503 and when to come again: then the page has to get its answer. */
+	watchBusy() {
+		const busy = new Map();
+		this.page.on('framenavigated', () => busy.clear());
+		this.page.on('response', (answer) => {
+			const what = `${answer.request().method()} ${answer.url()}`;
+			const times = answer.status() === 503 ? (busy.get(what) ?? 0) + 1 : 0;
+			busy.set(what, times);
+			if (times > BUSY_TRIES || (times && !answer.headers()['retry-after']))
+				this.faults.push(`${what}: 503, ${times} in a row`);
 		});
 	}
 
