@@ -9,13 +9,18 @@ import { Asked } from './asked.js';
 import { busier, counterText, frameSeries, rateOf, scaleOf } from './counter_series.js';
 import { element, setText } from './dom.js';
 import { count, milliseconds, plural } from './format.js';
+import { palette } from './palette.js';
 import { Plot } from './plot.js';
 import { Sparkline } from './sparkline.js';
 import { Table } from './table.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
+/** @typedef {{name: string, of: any[], draw: () => void}} Piece */
+
 const REFRESH_MS = 2000;
+/** So many lines are drawn in one frame of the page. */
+const LINES = 10;
 
 export class CountersPanel {
 	/** @param {HTMLElement} at @param {Model} model @param {() => void} invalidate */
@@ -24,8 +29,7 @@ export class CountersPanel {
 		this.parts = ['numbers', 'selection', 'session', 'settings', 'held', 'palette'];
 		this.asked = new Asked(invalidate);
 		this.askedAt = -Infinity;
-		/** @type {any} */
-		this.shown = null;
+		this.invalidate = invalidate;
 		const open = (/** @type {number} */ frame) => model.select(frame);
 		at.append(element('h2', {}, 'Frame, cpu and gpu time'));
 		this.times = new Plot(at, { label: 'Frame, cpu and gpu time of each frame; the frames table has the values', height: 150, value: milliseconds, open, lines: [
@@ -39,9 +43,10 @@ export class CountersPanel {
 		this.overlay.addEventListener('click', () => model.set('strip.counter', null));
 		this.wall = element('div', { class: 'modules' });
 		at.append(element('div', { class: 'head' }, this.note, element('div', { class: 'controls' }, this.overlay)), this.wall);
-		const table = element('details', {}, element('summary', {}, 'Counters as a table'), element('div'));
-		at.append(table);
-		this.table = new Table(/** @type {HTMLElement} */ (table.lastElementChild), { caption: 'Counters', filter: true, columns: [
+		this.details = element('details', {}, element('summary', {}, 'Counters as a table'), element('div'));
+		this.details.addEventListener('toggle', invalidate);
+		at.append(this.details);
+		this.table = new Table(/** @type {HTMLElement} */ (this.details.lastElementChild), { caption: 'Counters', filter: true, columns: [
 			{ label: 'Module', text: (row) => row.module },
 			{ label: 'Counter', text: (row) => row.name },
 			{ label: 'Value', text: (row) => counterText(row.value, row.unit), order: (row) => row.value ?? -Infinity, number: true },
@@ -51,56 +56,113 @@ export class CountersPanel {
 		] });
 		/** @type {Map<string, {line: Sparkline, text: HTMLElement, box: HTMLElement}>} by module and name: a line stays its counter's */
 		this.lines = new Map();
+		/** What each piece was drawn from. @type {Map<string, any[]>} */
+		this.drawn = new Map();
 	}
 
 	draw() {
+		this.ask();
+		const { answer } = this.asked;
+		const counters = countersOf(answer);
+		this.drawNote(counters);
+		if (this.drawNext(this.pieces(answer, counters)))
+			this.invalidate();
+	}
+
+	ask() {
 		const { model } = this;
-		const { first, last } = model.window();
-		const { x, wall, cpu, gpu } = frameSeries(model.shown, first, last);
-		this.times.show([x, wall, cpu, gpu]);
-		const [cpuShare, gpuShare] = [shareOf(cpu, wall), shareOf(gpu, wall)];
-		this.used.show([x, cpuShare, gpuShare, busier(cpuShare, gpuShare)]);
 		const due = performance.now() - this.askedAt > REFRESH_MS && model.session?.state === 'live' && !model.held;
 		if (due)
 			this.askedAt = performance.now();
 		this.asked.want(model.session ? `${sessionPath(String(model.session.id))}/counters?values=yes` : null, due);
-		const chosen = model.setting('strip.counter', '');
+	}
+
+	/** @param {any[]} counters */
+	drawNote(counters) {
+		const { answer, problem } = this.asked;
+		const chosen = this.model.setting('strip.counter', '');
 		this.overlay.hidden = !chosen;
-		const counters = countersOf(this.asked.answer);
-		setText(this.note, this.asked.problem || (this.asked.answer ? `${plural(counters.length, 'counter')}${chosen ? `; ${chosen} lies over the strip` : ''}. ${samplingText(this.asked.answer.sampling)}` : 'Reading the counters…'));
-		if (this.asked.answer === this.shown)
+		setText(this.note, problem || (answer ? `${plural(counters.length, 'counter')}${chosen ? `; ${chosen} lies over the strip` : ''}. ${samplingText(answer.sampling)}` : 'Reading the counters…'));
+	}
+
+	/** All that is drawn, piece by piece, with what each is made of. @param {any} answer @param {any[]} counters @returns {Piece[]} */
+	pieces(answer, counters) {
+		const { shown } = this.model;
+		const { first, last } = this.model.window();
+		const frames = [shown, shown.changes, last, palette()];
+		/** @type {Piece[]} */
+		const lines = [];
+		for (let at = 0; at < counters.length; at += LINES)
+			lines.push({ name: `lines ${at}`, of: [answer, palette()], draw: () => counters.slice(at, at + LINES).forEach((counter) => this.drawLine(counter)) });
+		return [
+			{ name: 'times', of: frames, draw: () => this.drawTimes(frameSeries(shown, first, last)) },
+			{ name: 'used', of: frames, draw: () => this.drawUsed(frameSeries(shown, first, last)) },
+			{ name: 'wall', of: [JSON.stringify(counters.map(keyOf))], draw: () => this.buildWall(answer?.modules ?? []) },
+			...lines,
+			...(this.details.open ? [{ name: 'table', of: [answer], draw: () => this.table.show(counters) }] : []),
+		];
+	}
+
+	/** Draws one piece that is of other data: all in one frame of the page would make it late. @param {Piece[]} pieces @returns {boolean} whether there was one */
+	drawNext(pieces) {
+		const next = pieces.find(({ name, of }) => {
+			const before = this.drawn.get(name);
+			return !before || of.some((one, at) => one !== before[at]);
+		});
+		if (!next)
+			return false;
+		this.drawn.set(next.name, next.of);
+		next.draw();
+		return true;
+	}
+
+	/** @param {ReturnType<typeof frameSeries>} series */
+	drawTimes({ x, wall, cpu, gpu }) {
+		this.times.show([x, wall, cpu, gpu]);
+	}
+
+	/** @param {ReturnType<typeof frameSeries>} series */
+	drawUsed({ x, wall, cpu, gpu }) {
+		const [cpuShare, gpuShare] = [shareOf(cpu, wall), shareOf(gpu, wall)];
+		this.used.show([x, cpuShare, gpuShare, busier(cpuShare, gpuShare)]);
+	}
+
+	/** Places the lines anew: other counters are there. @param {any[]} modules */
+	buildWall(modules) {
+		const before = this.lines;
+		this.lines = new Map();
+		this.wall.replaceChildren(...modules.map((module) => element('section', { class: 'module' }, element('h3', {}, module.module),
+			...module.counters.map((/** @type {any} */ counter) => {
+				const key = keyOf({ ...counter, module: module.module });
+				const line = before.get(key) ?? this.makeLine(counter);
+				this.lines.set(key, line);
+				return line.box;
+			}))));
+	}
+
+	/** @param {any} counter */
+	makeLine(counter) {
+		const button = element('button', { type: 'button', class: 'link' }, counter.name);
+		button.title = counter.origin === 'game' ? 'Lay it over the strip, or take it off' : 'Lay its samples over the strip at their times, or take them off';
+		button.addEventListener('click', () => this.model.set('strip.counter', this.model.setting('strip.counter', '') === counter.name ? null : counter.name));
+		const text = element('span', { class: 'value' });
+		const box = element('div', { class: 'counter' }, button, text);
+		return { line: new Sparkline(box, counter.name), text, box };
+	}
+
+	/** @param {any} counter */
+	drawLine(counter) {
+		const made = this.lines.get(keyOf(counter));
+		if (!made)
 			return;
-		this.shown = this.asked.answer;
-		this.drawWall();
-		this.table.show(counters);
-	}
-
-	drawWall() {
-		const modules = this.shown?.modules ?? [];
-		const boxes = modules.map((/** @type {any} */ module) => element('section', { class: 'module' }, element('h3', {}, module.module),
-			...module.counters.map((/** @type {any} */ counter) => this.line(module.module, counter))));
-		this.wall.replaceChildren(...boxes);
-	}
-
-	/** @param {string} module @param {any} counter */
-	line(module, counter) {
-		const key = `${module} ${counter.name}`;
-		let known = this.lines.get(key);
-		if (!known) {
-			const button = element('button', { type: 'button', class: 'link' }, counter.name);
-			button.title = counter.origin === 'game' ? 'Lay it over the strip, or take it off' : 'Lay its samples over the strip at their times, or take them off';
-			button.addEventListener('click', () => this.model.set('strip.counter', this.model.setting('strip.counter', '') === counter.name ? null : counter.name));
-			const text = element('span', { class: 'value' });
-			const box = element('div', { class: 'counter' }, button, text);
-			known = { line: new Sparkline(box, counter.name), text, box };
-			this.lines.set(key, known);
-		}
 		const values = counter.cumulative ? rateOf(counter.values ?? []) : (counter.values ?? []);
-		known.line.show(values, scaleOf(counter), counter.origin === 'game');
-		setText(known.text, counter.cumulative ? rateText(counter) : counterText(counter.value, counter.unit));
-		return known.box;
+		made.line.show(values, scaleOf(counter), counter.origin === 'game');
+		setText(made.text, counter.cumulative ? rateText(counter) : counterText(counter.value, counter.unit));
 	}
 }
+
+/** @param {any} counter */
+const keyOf = (counter) => `${counter.module} ${counter.name}`;
 
 /** @param {any} answer @returns {any[]} */
 function countersOf(answer) {

@@ -60,12 +60,15 @@ export class FrameRing {
 		this.last = 0;
 		/** Oldest frame number that was ever put. */
 		this.first = 0;
+		/** How often anything was put or taken away. */
+		this.changes = 0;
 	}
 
 	clear() {
 		this.number.fill(0);
 		this.last = 0;
 		this.first = 0;
+		this.changes++;
 	}
 
 	/** The slot of a frame, or -1. @param {number} frame */
@@ -94,6 +97,7 @@ export class FrameRing {
 		this.flags[at] = bitsOf(row.flags);
 		this.last = Math.max(this.last, frame);
 		this.first = this.first ? Math.min(this.first, frame) : frame;
+		this.changes++;
 	}
 
 	/** @param {number} frame @returns {FrameRow|null} */
