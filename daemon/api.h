@@ -223,7 +223,8 @@ struct api_totals {
 	uint64_t sessions, live, recording, threads_active, frames;
 	uint64_t received, lost, overwritten, reentrant, discarded, refused, malformed_scopes;
 	uint64_t gpu_dropped, gpu_missing;
-	uint64_t not_recording, truncated_zones; /* of discarded, of malformed_scopes */
+	uint64_t not_recording, hook_marks; /* of discarded */
+	uint64_t truncated_zones;	    /* of malformed_scopes */
 };
 /* Of the sessions of uid: 0 or -errno, then zeros. */
 int api_totals_read(const struct api *api, uint32_t uid, struct api_totals *ret_totals);

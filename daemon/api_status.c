@@ -243,6 +243,7 @@ static void totals_add(struct api_totals *t, const struct session_update_row *u)
 	for (i = 0; i < DISCARD_REASONS; i++)
 		t->discarded += u->discarded[i];
 	t->not_recording += u->discarded[DISCARD_NOT_RECORDING];
+	t->hook_marks += u->discarded[DISCARD_HOOK_MARK];
 	t->truncated_zones += u->repaired[REPAIR_TRUNCATED_ZONE];
 	t->gpu_dropped = count_add(t->gpu_dropped, u->repaired[REPAIR_GPU_DROPPED]);
 	t->gpu_missing += u->repaired[REPAIR_GPU_MISSING];
@@ -259,6 +260,7 @@ static void json_losses(struct json *j, const struct api_totals *t)
 	json_member_uint(j, "reentrant", t->reentrant);
 	json_member_uint(j, "discarded", t->discarded);
 	json_member_uint(j, "not_recording", t->not_recording);
+	json_member_uint(j, "hook_marks", t->hook_marks);
 	json_member_uint(j, "refused", t->refused);
 	json_member_uint(j, "gpu_dropped", t->gpu_dropped);
 	json_member_uint(j, "gpu_missing", t->gpu_missing);

@@ -123,44 +123,32 @@ static void session_lines(struct table *table, const json_t *status)
 		line(table, "", "recording costs it %.3f ms a frame", answer_ms(cost, "frame_ns"));
 }
 
-/* One kind of loss, and how much of it is of a kind that needs words. */
-struct loss {
-	const char *key, *what;
-	const char *part_key, *part;
-};
-
-static const struct loss losses[] = {
-	{"lost_events", "events were never received", NULL, NULL},
-	{"overwritten", "of them were overwritten in their ring before they were read", NULL, NULL},
-	{"reentrant", "of them came from a signal handler, inside of another", NULL, NULL},
-	{"discarded", "events were not kept", "not_recording",
-	 "as they came while recording was stopped or frozen, as ordered"},
-	{"refused", "times a game was refused a thread, a name, a text or an event", NULL, NULL},
-	{"gpu_dropped", "GPU results were lost, or had impossible times", NULL, NULL},
-	{"gpu_missing", "GPU results never came", NULL, NULL},
-	{"malformed_scopes", "zones were repaired", "truncated_zones",
-	 "as they were open when recording was ordered to stop or to freeze, when their thread "
-	 "ended, or where events were lost"},
-};
-
 static void loss_lines(struct table *table, const json_t *status)
 {
+	static const char *const losses[][2] = {
+		{"lost_events", "events were never received"},
+		{"overwritten", "of them were overwritten in their ring before they were read"},
+		{"reentrant", "of them came from a signal handler, inside of another"},
+		{"discarded", "events were not kept"},
+		{"not_recording", "of them came while recording was stopped or frozen, as ordered"},
+		{"hook_marks", "of them are marks of the hook, as the game has its own"},
+		{"refused", "times a game was refused a thread, a name, a text or an event"},
+		{"gpu_dropped", "GPU results were lost, or had impossible times"},
+		{"gpu_missing", "GPU results never came"},
+		{"malformed_scopes", "zones were repaired"},
+		{"truncated_zones",
+		 "of them were open when recording was ordered to stop or to freeze, when their "
+		 "thread ended, or where events were lost"}};
 	const json_t *counts = json_object_get(status, "losses");
 	const char *label = "losses";
 	size_t i;
 
 	for (i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		const struct loss *loss = &losses[i];
-		long long n = answer_integer(counts, loss->key);
-		long long part = loss->part_key ? answer_integer(counts, loss->part_key) : 0;
+		long long n = answer_integer(counts, losses[i][0]);
 
 		if (n == 0)
 			continue;
-		if (part > 0)
-			line(table, label, "%lld %s, %lld of them %s", n, loss->what, part,
-			     loss->part);
-		else
-			line(table, label, "%lld %s", n, loss->what);
+		line(table, label, "%lld %s", n, losses[i][1]);
 		label = "";
 	}
 	if (label[0])

@@ -416,8 +416,8 @@ refuser=$!
 read -r -t 30 port <&"${refusing[0]}"
 expect all_that_is_allowed_is_said 1 'allowed: one0, .*, one11$' captures --url "http://127.0.0.1:$port"
 quiet a_daemon_cannot_write_to_the_terminal '?[2J' captures --url "http://127.0.0.1:$port"
-expect status_says_what_was_ordered 0 '^losses +5 events were not kept, 4 of them .* as ordered$' status --url "http://127.0.0.1:$port"
-expect status_says_where_zones_were_cut 0 '^ +3 zones were repaired, 2 of them as .* ordered to stop' status --url "http://127.0.0.1:$port"
+expect status_says_what_was_ordered 0 '^ +4 of them came while .* as ordered$' status --url "http://127.0.0.1:$port"
+expect status_says_where_zones_were_cut 0 '^ +2 of them were open when recording was ordered' status --url "http://127.0.0.1:$port"
 # (With sanitizers: what it was refused is not leaked either.)
 # shellcheck disable=SC2016 # the game's shell expands it
 expect a_refused_freeze_is_said 0 'could not be frozen' run --url "http://127.0.0.1:$port" --frames 2 --export "$TMP/report" -- \
