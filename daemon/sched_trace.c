@@ -11,7 +11,9 @@
  *
  * A helper that is gone is noticed at the next flush: what is in the buffer is read, from there on
  * nothing is known, and another helper is asked for (retry.h). While one that was there is missed,
- * or ended as it was asked, the store is told that nobody listens.
+ * or ended as it was asked, the store is told that nobody listens. Some time after the last game
+ * the helper is let go, and with it what it has in the kernel: there it costs each switch of
+ * everybody.
  */
 #include "sched_trace.h"
 
@@ -28,6 +30,7 @@
 #define POLL_NS	       (10 * NS_PER_MS)
 #define POLL_RARELY_NS (80 * NS_PER_MS)
 #define FLUSH_NS       UINT64_C(250000000)
+#define IDLE_NS	       (10 * NS_PER_S) /* without a game, before the helper is let go */
 #define EVENTS	       1024u
 #define CLOCK_KINDS    4u
 
@@ -61,6 +64,7 @@ struct sched_trace {
 	bool deaf; /* a helper has ended, and there is no other yet */
 	struct retry retry;
 	uint64_t flushed_at;
+	uint64_t idle_at;   /* when there was a game last */
 	uint64_t ring_lost; /* of this helper's buffer */
 	uint64_t heard_to;  /* CLOCK_MONOTONIC; all events before have been read */
 	uint64_t pace_ns;   /* until the next reading */
@@ -69,6 +73,11 @@ struct sched_trace {
 	struct probe_event *events;
 	VEC(struct traced *) mine; /* the sessions, as of this round */
 };
+
+static void say_idle(struct sched_trace *s)
+{
+	status_source(s->status, "scheduler", SOURCE_OFF, "no game is there", NULL);
+}
 
 /* ---- the helper ---- */
 
@@ -349,6 +358,7 @@ static void run_round(struct sched_trace *s)
 	bool gone = any_gone(s);
 	size_t i;
 
+	s->idle_at = clock_ns(CLOCK_MONOTONIC);
 	helper_open(s);
 	for (i = 0; i < s->mine.count && s->open; i++)
 		if (!s->mine.at[i]->added && !s->mine.at[i]->ended)
@@ -364,6 +374,15 @@ static void run_round(struct sched_trace *s)
 		drop_gone(s);
 }
 
+/* A round without games. */
+static void rest(struct sched_trace *s)
+{
+	if (!s->open || clock_ns(CLOCK_MONOTONIC) - s->idle_at < IDLE_NS)
+		return;
+	helper_close(s);
+	say_idle(s);
+}
+
 static void publish(struct sched_trace *s)
 {
 	size_t i;
@@ -374,13 +393,17 @@ static void publish(struct sched_trace *s)
 	s->health = s->now;
 }
 
-/* How long to sleep: forever without games, long where there is nothing to read or tell. */
+/* How long to sleep: forever without games and helper, long where there is nothing to read or tell.
+ */
 static int sleep_on(struct sched_trace *s)
 {
 	struct timespec until = clock_after(s->open ? s->pace_ns : s->deaf ? FLUSH_NS : NS_PER_S);
 
-	if (s->mine.count == 0 && s->sessions.count == 0)
-		return pthread_cond_wait(&s->wake, &s->lock);
+	if (s->mine.count == 0 && s->sessions.count == 0) {
+		if (!s->open)
+			return pthread_cond_wait(&s->wake, &s->lock);
+		until = clock_after(IDLE_NS);
+	}
 	return pthread_cond_timedwait(&s->wake, &s->lock, &until);
 }
 
@@ -394,6 +417,8 @@ static void *run(void *userdata)
 		pthread_mutex_unlock(&s->lock);
 		if (s->mine.count > 0)
 			run_round(s);
+		else
+			rest(s);
 		pthread_mutex_lock(&s->lock);
 		publish(s);
 		if (!s->stop)
@@ -419,7 +444,7 @@ static int start(struct sched_trace *s, const struct config *config)
 			      "scheduler = yes in fprofd.conf");
 		return 0;
 	}
-	status_source(s->status, "scheduler", SOURCE_OFF, "no game is there", NULL);
+	say_idle(s);
 	s->events = malloc(EVENTS * sizeof(*s->events));
 	if (!s->events)
 		return -ENOMEM;

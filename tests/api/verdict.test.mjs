@@ -17,6 +17,12 @@ const blind = new World();
 let program;
 let off = false;
 
+const helpers = () => spawnSync('pgrep', ['-P', `${world.daemon.pid}`, '-x', 'fprof-probe']).stdout.toString().split('\n')
+	.filter((one) => one).map(Number);
+const scheduler = async () => (await world.api('/status')).scheduler;
+const source = async () => (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
+const verdictOf = async (id, first, last) => (await world.api(`/sessions/${id}/verdict?from=${first}&to=${last}`)).frames;
+
 before(async () => {
 	writeFileSync(blind.config, 'triggers = []\nscheduler = no\nsample_ms = 100\ndisplay_hz = 60\n');
 	await Promise.all([world.startDaemon(), blind.startDaemon()]);
@@ -73,6 +79,23 @@ test('a pace that fits a display is its, a faster one is told what is never show
 	return undefined;
 });
 
+test('without a game nothing stays in the kernel; what the next one did before it was listened to is unheard', async (t) => {
+	if (off)
+		return t.skip(off);
+	await until('the source is off', async () => (await source()).state === 'off');
+	assert.deepEqual([(await source()).reason, helpers()], ['no game is there', []]);
+	const { events } = await scheduler();
+	const game = world.game(['--frames', '0', '--fps', '100', '--zones', '5']);
+	await until('it is traced', async () => (await scheduler()).events > events + 100);
+	game.kill('SIGINT');
+	await game.done;
+	const session = await world.ended(game.pid);
+	const [first, ...frames] = await verdictOf(session.id, 1, session.frames_total);
+	assert.ok(!first.kernel && first.unheard_ns > 0, JSON.stringify(first));
+	assert.ok(frames.some((one) => one.kernel && one.unheard_ns === 0));
+	return undefined;
+});
+
 test('a wait in a zone has both for evidence, an unmarked one the kernel', async (t) => {
 	if (off)
 		return t.skip(off);
@@ -100,10 +123,10 @@ test('a saved range has the same verdict', async (t) => {
 test('the source says what it read, what it lost and how far its clock may be off', async (t) => {
 	if (off)
 		return t.skip(off);
-	const { scheduler } = await world.api('/status');
-	assert.ok(scheduler.events > 0 && scheduler.cpu_ns > 0, JSON.stringify(scheduler));
-	assert.deepEqual([scheduler.lost, scheduler.dropped, scheduler.interruptions], [0, 0, 0]);
-	assert.ok(scheduler.clock_error_ns > 0 && scheduler.clock_error_ns < 1e6, `${scheduler.clock_error_ns} ns`);
+	const counted = await scheduler();
+	assert.ok(counted.events > 0 && counted.cpu_ns > 0, JSON.stringify(counted));
+	assert.deepEqual([counted.lost, counted.dropped, counted.interruptions], [0, 0, 0]);
+	assert.ok(counted.clock_error_ns > 0 && counted.clock_error_ns < 1e6, `${counted.clock_error_ns} ns`);
 	return undefined;
 });
 
@@ -111,15 +134,11 @@ test('a helper that is killed is noticed, counted and followed by another; what 
 	if (off)
 		return t.skip(off);
 	const game = world.game(['--frames', '100000', '--fps', '100', '--zones', '5']);
-	const helpers = () => spawnSync('pgrep', ['-P', `${world.daemon.pid}`, '-x', 'fprof-probe']).stdout.toString().split('\n')
-		.filter((one) => one).map(Number);
-	const scheduler = async () => (await world.api('/status')).scheduler;
 	const traced = (await scheduler()).events;
 	await until('it is traced', async () => (await scheduler()).events > traced);
 	const [first] = helpers();
 	if (!first)
 		return t.skip('the helper is a service here');
-	const source = async () => (await world.api('/status')).sources.find((one) => one.name === 'scheduler');
 	const frames = async () => (await world.live(game.pid, 0)).frames_total;
 	const said = new Set();
 	const from = await frames() + 1;
@@ -141,22 +160,20 @@ test('a helper that is killed is noticed, counted and followed by another; what 
 	game.kill();
 	await game.done;
 	const session = await world.ended(game.pid);
-	const verdict = async (id, first, last) => (await world.api(`/sessions/${id}/verdict?from=${first}&to=${last}`)).frames;
-	const unheard = (await verdict(session.id, from, to)).filter((one) => one.unheard_ns > 0.05 * one.wall_ns);
+	const unheard = (await verdictOf(session.id, from, to)).filter((one) => one.unheard_ns > 0.05 * one.wall_ns);
 	assert.ok(unheard.length > 0);
 	// whatever range is asked for, and in a capture that has nothing else
 	const { frame, unheard_ns: ns } = unheard[Math.floor(unheard.length / 2)];
-	assert.deepEqual((await verdict(session.id, frame, frame)).map((one) => one.unheard_ns), [ns]);
+	assert.deepEqual((await verdictOf(session.id, frame, frame)).map((one) => one.unheard_ns), [ns]);
 	const saved = await world.request('POST', '/api/v1/captures', { headers: { 'content-type': 'application/json' },
 		body: JSON.stringify({ session: session.id, from: frame, to: frame, name: 'unheard' }) });
-	assert.deepEqual((await verdict(JSON.parse(saved.text).id, frame, frame)).map((one) => one.unheard_ns), [ns]);
+	assert.deepEqual((await verdictOf(JSON.parse(saved.text).id, frame, frame)).map((one) => one.unheard_ns), [ns]);
 	return undefined;
 });
 
 test('what the kernel had no room for is counted, and the verdict says that its evidence is incomplete', async (t) => {
 	if (off)
 		return t.skip(off);
-	const scheduler = async () => (await world.api('/status')).scheduler;
 	const { events, lost } = await scheduler();
 	const game = world.spawn(program, ['swap', '8', '5'], { cwd: world.dir, env: { HELD_MS: '0' }, stdio: ['pipe', 'pipe', 'pipe'] });
 	// At the third time it is this one's events: those of a game that has gone are read in two rounds at most.
