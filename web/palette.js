@@ -39,15 +39,17 @@ export function palette() {
 	return made;
 }
 
-/** Calls `changed` when the colours did. @param {() => void} changed */
+/** Calls `changed` when the colours did. @param {() => void} changed @returns {() => void} ends that */
 export function watchPalette(changed) {
+	const watch = new AbortController();
 	for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)', '(prefers-contrast: more)']) {
 		matchMedia(query).addEventListener('change', () => {
 			current = null;
 			zoneColours.clear();
 			changed();
-		});
+		}, { signal: watch.signal });
 	}
+	return () => watch.abort();
 }
 
 /** @type {Map<string, string>} */

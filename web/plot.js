@@ -4,7 +4,7 @@
 
 import uPlot from './vendor/uPlot.js';
 import { element } from './dom.js';
-import { palette } from './palette.js';
+import { palette, watchPalette } from './palette.js';
 
 /**
  * @typedef {object} Line
@@ -39,7 +39,9 @@ export class Plot {
 		/** @type {(number|null)[][]} */
 		this.data = [[], ...options.lines.map(() => [])];
 		this.colours = palette();
-		new ResizeObserver(() => this.resize()).observe(this.box);
+		this.sized = new ResizeObserver(() => this.resize());
+		this.sized.observe(this.box);
+		this.unwatch = watchPalette(() => this.chart && this.show(this.data));
 	}
 
 	/** @param {(number|null)[][]} data x, then the values of each line */
@@ -56,6 +58,14 @@ export class Plot {
 	dispose() {
 		this.chart?.destroy();
 		this.chart = null;
+	}
+
+	/** Takes it off the page. */
+	remove() {
+		this.dispose();
+		this.sized.disconnect();
+		this.unwatch();
+		this.box.remove();
 	}
 
 	make() {
@@ -97,7 +107,7 @@ export class Plot {
 				y: { range: (_, low, high) => (scale ? [scale.min, scale.max] : [Math.min(0, low ?? 0), (high || 1) * 1.05]) },
 			},
 			axes: [
-				{ ...axis, values: (_, ticks) => ticks.map((x) => (Number.isInteger(x) ? place(x) : '')) },
+				{ ...axis, size: 30, values: (_, ticks) => ticks.map((x) => (Number.isInteger(x) ? place(x) : '')) },
 				{ ...axis, size: 78, values: (_, ticks) => ticks.map(options.value) },
 			],
 			series: [

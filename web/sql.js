@@ -150,8 +150,7 @@ export class SqlPanel {
 		const [y, frame] = [columns.indexOf(name), columns.indexOf('frame')];
 		const rises = frame >= 0 && frame !== y && rows.every((/** @type {any[]} */ row, /** @type {number} */ at) =>
 			typeof row[frame] === 'number' && (!at || row[frame] > rows[at - 1][frame]));
-		this.plot?.dispose();
-		this.plot?.box.remove();
+		this.plot?.remove();
 		this.plot = new Plot(this.plotBox, {
 			label: `${name} over ${rises ? 'frames' : 'rows'}; the values are in the table above`, height: 180,
 			value: (n) => cellText(n), lines: [{ label: name, colour: 'hold-cpu' }],

@@ -16,6 +16,20 @@ const HITCH = 120;
 const cellsOf = (page, selector) => page.evaluate((at) => [...document.querySelectorAll(`${at} tbody tr`)]
 	.map((row) => [...row.children].map((cell) => cell.textContent)), selector);
 
+/** In the page: does a canvas have pixels of the style sheet's colour of lines? */
+function gridIn(selector) {
+	const at = document.querySelector(selector);
+	const copy = new OffscreenCanvas(at.width, at.height).getContext('2d', { willReadFrequently: true });
+	copy.drawImage(at, 0, 0);
+	const { data } = copy.getImageData(0, 0, at.width, at.height);
+	const wanted = parseInt(getComputedStyle(document.documentElement).getPropertyValue('--line').trim().slice(1), 16);
+	for (let i = 0; i < data.length; i += 4) {
+		if (data[i + 3] === 255 && ((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]) === wanted)
+			return true;
+	}
+	return false;
+}
+
 test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 	const { chromium } = await import('playwright-core');
 	const world = new PageWorld();
@@ -208,6 +222,8 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 			await world.settled();
 			for (const [at, media] of COLOURS.entries()) {
 				await page.emulateMedia(media);
+				if (name === 'compare' && media.colorScheme)
+					await page.waitForFunction(gridIn, '#panel-compare .plot canvas');
 				if (media.colorScheme)
 					await world.shot(`${name}-${media.colorScheme}`);
 				// what is around the panels is the same around each
