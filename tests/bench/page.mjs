@@ -3,7 +3,9 @@
 // and a 144 fps game with 2,000 zones a frame that is followed, with the heap after a full collection at its
 // begin and its end. A frame's cost is the time from its first callback until the main thread is free again: script, style,
 // layout and paint. On a busy machine that includes waiting for a CPU; so of what is traced the CPU time of each task of the
-// main thread is told, too: a frame is one task. PAGE_SECONDS: how long the game is followed (300).
+// main thread is told, too: a frame is one task. PAGE_SECONDS: how long the game is followed (300). PAGE_FPS, PAGE_ZONES: its
+// frames a second (144) and zones a frame (2000); many small frames are hours of a game in minutes, for the heap. The heap is
+// told once more after each panel was open.
 
 import { existsSync } from 'node:fs';
 
@@ -11,6 +13,8 @@ import { CHROMIUM, PageWorld } from '../browser/browser.mjs';
 import { until } from '../api/world.mjs';
 
 const SECONDS = Number(process.env.PAGE_SECONDS ?? 300);
+const FPS = Number(process.env.PAGE_FPS ?? 144);
+const ZONES = Number(process.env.PAGE_ZONES ?? 2000);
 const EACH_S = 12; // of a panel
 const WARM_S = 15;
 const PARTS = 5; // of the time in which the heap is looked at
@@ -42,6 +46,9 @@ function watchFrames() {
 
 const sorted = (list) => [...list].sort((a, b) => a - b);
 const rank = (list, share) => list[Math.min(list.length - 1, Math.ceil(share * list.length) - 1)] ?? 0;
+
+/** @param {number} bytes */
+const inMiB = (bytes) => (bytes / 2 ** 20).toFixed(2);
 
 /** @param {number[]} costs ms */
 function spread(costs) {
@@ -133,7 +140,7 @@ class Bench {
 
 	async follow() {
 		const { world } = this;
-		const game = world.game(['--frames', '0', '--fps', '144', '--zones', '2000', '--hitch-every', '500']);
+		const game = world.game(['--frames', '0', '--fps', `${FPS}`, '--zones', `${ZONES}`, '--hitch-every', '500']);
 		const live = await until('the game is live', async () => (await world.api('/sessions')).sessions.find((one) => one.pid === game.pid && one.frames_total > 700));
 		await this.open(`session=${live.id}`);
 		await world.page.waitForTimeout(WARM_S * 1000);
@@ -147,7 +154,7 @@ class Bench {
 			heaps.push(await this.heap());
 		}
 		print(`followed for ${SECONDS} s`, costs);
-		console.log(`heap, every ${SECONDS / PARTS} s: ${heaps.map((bytes) => (bytes / 2 ** 20).toFixed(2)).join(', ')} MiB`);
+		console.log(`heap, every ${SECONDS / PARTS} s: ${heaps.map(inMiB).join(', ')} MiB`);
 		for (const tab of ['timeline', 'flame', 'tables', 'counters', 'diagnostics']) {
 			await world.page.click(`#tab-${tab}`);
 			await world.page.waitForTimeout(2000);
@@ -155,6 +162,9 @@ class Bench {
 			const tasks = await this.traced(() => world.page.waitForTimeout(EACH_S * 1000));
 			print(`followed, ${tab} open`, await this.costs(), tasks);
 		}
+		await world.page.click('#tab-timeline');
+		await world.page.waitForTimeout(2000);
+		console.log(`heap, after each panel was open: ${inMiB(await this.heap())} MiB`);
 		const { frames_total: frames, lost_events: lost } = await world.api(`/sessions/${live.id}`);
 		console.log(`the game: ${frames} frames, ${lost ?? 0} events lost`);
 		game.kill('SIGINT');
