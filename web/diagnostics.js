@@ -69,7 +69,7 @@ function sessionRows(session) {
 		['name', session.name ?? 'unnamed'],
 		['process', `${session.pid}`],
 		['executable', session.exe],
-		['started', session.start_utc],
+		['started', session.start_utc?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')],
 		['state', session.end_reason ? `${session.state}: ${session.end_reason}` : session.state],
 		['fault', session.fault],
 		['threads', `${count(session.threads_active ?? session.threads)} active of ${count(session.threads)}`],

@@ -193,7 +193,7 @@ export class FlamePanel {
 		const left = Math.max(0, x);
 		const right = Math.min(width, x + Math.max(wide, 0.6));
 		const sliver = wide < 2;
-		context.fillStyle = sliver ? palette().sliver : zoneColour(one.name, null);
+		context.fillStyle = sliver ? palette().sliver : zoneColour(one.name, one.flame.row?.wait);
 		context.fillRect(left, y, Math.max(0.6, right - left - (sliver ? 0 : 1)), ROW - 1);
 		if (palette().forced) {
 			context.strokeStyle = palette().text;
@@ -205,7 +205,7 @@ export class FlamePanel {
 		context.beginPath();
 		context.rect(left, y, right - left - 3, ROW);
 		context.clip();
-		context.fillStyle = palette()['zone-text'];
+		context.fillStyle = palette().forced || !one.flame.row?.wait ? palette()['zone-text'] : '#000000';
 		context.fillText(`${one.name}  ${duration(one.total)}`, left + 4, y + ROW / 2);
 		context.restore();
 	}

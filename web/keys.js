@@ -48,6 +48,7 @@ export const KEYS = [
 	{ id: 'mouse', shown: ['Shift', 'Drag'], mouse: true, text: 'Move; so does dragging with the middle button, and Shift with the wheel', group: 'Timeline' },
 	{ id: 'mouse', shown: ['Double-click'], mouse: true, text: 'Zoom to a zone; on the numbers of frames to a frame', group: 'Timeline' },
 	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'On a track\'s name: fold it; with Shift keep it at the top', group: 'Timeline' },
+	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'On a wait in the band under a name: go to the thread that ended it', group: 'Timeline' },
 	...TABS.map(({ name, text }, at) => ({ id: `open:${name}`, shown: [String(at + 1)], codes: [`Digit${at + 1}`], text, group: 'Panels' })),
 	{ id: 'help', shown: ['?'], keys: ['?'], text: 'This list', group: 'Page' },
 ];

@@ -136,7 +136,7 @@ function rowsOf(scene, view) {
 /** @param {(row: ZoneRow) => void} open @returns {import('./table.js').Column<ZoneRow>[]} */
 function zoneColumns(open) {
 	return [
-		{ label: 'Thread', whole: true, text: (row) => row.track },
+		{ label: 'Thread', narrow: true, text: (row) => row.track },
 		{ label: 'Zone', text: (row) => ((row.zone.merged ?? 1) > 1 ? `${count(row.zone.merged)} short zones, the longest ${row.zone.name}` : row.zone.name), indent: (row) => row.zone.depth, open },
 		{ label: 'Start', number: true, text: (row) => duration(row.start), order: (row) => row.start },
 		{ label: 'Duration', number: true, text: (row) => duration(row.zone.duration_ns), order: (row) => row.zone.duration_ns },

@@ -154,8 +154,9 @@ function drawNotes() {
 	const { first, last } = model.window();
 	const shownFirst = Math.max(first, model.shown.first);
 	const shownLast = Math.min(last, model.shown.last);
+	const several = strip.columns.columns <= last - first ? ' A column of several frames shows the slowest.' : '';
 	setText(byId('frames-note', HTMLElement), model.shown.last
-		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ goes on above it. A column of several frames shows the slowest.`
+		? `Frames ${count(shownFirst)} to ${count(shownLast)}. The strip is ${duration(strip.scale)} high; ▲ goes on above it.${several}`
 		: model.missing ? `Session ${model.view.session} is not here. Choose another above.` : 'No frame yet.');
 	const live = session?.state === 'live';
 	const hold = byId('hold', HTMLButtonElement);

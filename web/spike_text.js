@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Why a spike was kept, in words. Pure: no DOM.
 
-import { bytes, count, plural } from './format.js';
+import { bytes, count, plural, words } from './format.js';
 
 /** @param {any} spike */
 export function spikeTitle(spike) {
 	const crash = spike.kind === 'crash';
 	const game = spike.reason?.game ?? spike.name ?? 'a game';
-	const label = spike.reason?.label ?? spike.name ?? '';
+	const label = words(spike.reason?.label ?? spike.name ?? '');
 	return { crash, title: crash ? `${game}: ${label}` : `${game}, frame ${count(spike.reason?.frame)}: ${label}` };
 }
 
@@ -29,7 +29,7 @@ export function firedText(spike) {
 		const value = valueText(one, 'value');
 		const bound = valueText(one, 'threshold');
 		const median = valueText(one, 'median');
-		return `Frame ${count(one.frame)}: ${[value, bound && `bound ${bound}`, median && `running median ${median}`].filter(Boolean).join(', ') || one.trigger?.label}`
+		return `Frame ${count(one.frame)}: ${[value, bound && `bound ${bound}`, median && `running median ${median}`].filter(Boolean).join(', ') || words(one.trigger?.label ?? '')}`
 			+ `${one.suppressed_before ? `; ${plural(one.suppressed_before, 'firing')} before it fell into the cool-down` : ''}`;
 	});
 	const more = spike.reason?.more;

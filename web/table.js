@@ -12,6 +12,7 @@ import { count } from './format.js';
  * @property {(row: R) => string} text
  * @property {(row: R) => number|string} [order] sorts by this; without it by the text
  * @property {boolean} [whole] never broken into lines
+ * @property {boolean} [narrow] cut where it is long, and told in full by a tip
  * @property {boolean} [number] aligned right, sorted largest first
  * @property {(row: R) => number} [indent] steps of nesting
  * @property {(row: R) => void} [open] the cell is a button that does this
@@ -190,11 +191,13 @@ export class Table {
 		this.options.columns.forEach((column, index) => {
 			const cell = /** @type {HTMLElement} */ (at.children[index]);
 			const steps = Math.min(12, column.indent?.(row) ?? 0);
-			const classes = [column.number ? 'number' : '', column.whole ? 'whole' : '', steps ? `in-${steps}` : '', column.bar ? 'bar-cell' : ''].filter(Boolean).join(' ');
+			const classes = [column.number ? 'number' : '', column.whole ? 'whole' : '', column.narrow ? 'narrow' : '', steps ? `in-${steps}` : '', column.bar ? 'bar-cell' : ''].filter(Boolean).join(' ');
 			if (cell.className !== classes)
 				cell.className = classes;
 			if (column.bar)
 				cell.style.setProperty('--share', String(Math.min(1, Math.max(0, column.bar(row)))));
+			if (column.narrow && cell.title !== column.text(row))
+				cell.title = column.text(row);
 			if (!column.node)
 				setText(column.open ? /** @type {Element} */ (cell.firstElementChild) : cell, column.text(row));
 			else if (before === undefined || !column.stamp || column.stamp(before) !== column.stamp(row))

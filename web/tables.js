@@ -227,7 +227,7 @@ export class TablesPanel {
 			hint: 'Of the wall time of the frames, the same scale on every row and thread',
 			text: (/** @type {any} */ row) => percent(share(row) * 100),
 		};
-		const thread = { label: 'Thread', text: (/** @type {any} */ row) => row.thread_name ?? (row.threads > 1 ? `${row.threads} threads` : row.gpu ? 'gpu' : '') };
+		const thread = { label: 'Thread', narrow: true, text: (/** @type {any} */ row) => row.thread_name ?? (row.threads > 1 ? `${row.threads} threads` : row.gpu ? 'gpu' : '') };
 		const level = { label: 'Detail', hint: 'What is recorded below this zone', text: () => '', node: (/** @type {any} */ row) => this.levelCell(row), stamp: stampOf };
 		const plot = { label: 'Last 12 s', hint: 'The longest frame of each half second, on a scale of the row\'s own', text: () => '', node: (/** @type {any} */ row) => this.plots.cell(row), stamp: stampOf };
 		return [name, bar, ...(this.plots.serves(view) ? [plot] : []), thread, ...(view === 'tree' && this.levels.answer ? [level] : []), ...columnsOfView(view, chosen)];
@@ -237,7 +237,7 @@ export class TablesPanel {
 	nameCell(row, view) {
 		const button = element('button', { type: 'button', class: 'link' }, nameOf(row, view));
 		const where = place(row.file, row.line);
-		button.title = where;
+		button.title = [nameOf(row, view), where].filter(Boolean).join('\n');
 		button.addEventListener('click', () => this.model.set('tables.zone', `${row.gpu ? 'gpu_zone' : 'zone'}:${row.name}`));
 		return button;
 	}
