@@ -258,8 +258,33 @@ static size_t attach_wanted(const struct api *api, const struct wanted *wanted, 
 	return n;
 }
 
-/* Whoever has the answer finds the session as it says: there, or ended. Waits for a moment. */
-static void await_session(const struct api *api, uint64_t session, bool ended)
+/* A name may be that of a script, too, which only waits for the game: what cannot be attached to is
+ * told, and is an error where there is nothing else. */
+void api_attach(const struct api *api, const struct api_request *q, struct api_answer *a)
+{
+	struct refusal refused[PROCESS_FIND_MAX];
+	struct wanted wanted = {.count = 0};
+	attach_views views = {0};
+	size_t n;
+
+	if (!parse(q, a, &wanted))
+		return;
+	if (VEC_RESERVE(&views, wanted.count) < 0) {
+		api_fail_history(a, -ENOMEM, "list of attachments");
+		return;
+	}
+	n = attach_wanted(api, &wanted, &views, refused);
+	if (views.count > 0) {
+		a->status = 201;
+		json_answer(&a->body, &views, refused, n);
+	} else {
+		fail(a, refused[0].pid, refused[0].error, &refused[0].failure);
+	}
+	VEC_FREE(&views);
+}
+
+/* Whoever has the answer finds the session ended. Waits for a moment. */
+static void await_end(const struct api *api, uint64_t session)
 {
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
@@ -270,36 +295,8 @@ static void await_session(const struct api *api, uint64_t session, bool ended)
 		return;
 	reader.readers = api->readers;
 	r = history_session(reader.history, session, HISTORY_ANY_UID, &s);
-	while ((ended ? r == 0 && s.update.state == SESSION_LIVE : r == -ENOENT) &&
-	       clock_ns(CLOCK_MONOTONIC) < until)
+	while (r == 0 && s.update.state == SESSION_LIVE && clock_ns(CLOCK_MONOTONIC) < until)
 		r = api_look_again(reader.history, session, &s);
-}
-
-/* A name may be that of a script, too, which only waits for the game: what cannot be attached to is
- * told, and is an error where there is nothing else. */
-void api_attach(const struct api *api, const struct api_request *q, struct api_answer *a)
-{
-	struct refusal refused[PROCESS_FIND_MAX];
-	struct wanted wanted = {.count = 0};
-	attach_views views = {0};
-	size_t n, i;
-
-	if (!parse(q, a, &wanted))
-		return;
-	if (VEC_RESERVE(&views, wanted.count) < 0) {
-		api_fail_history(a, -ENOMEM, "list of attachments");
-		return;
-	}
-	n = attach_wanted(api, &wanted, &views, refused);
-	for (i = 0; i < views.count; i++)
-		await_session(api, views.at[i].session, false);
-	if (views.count > 0) {
-		a->status = 201;
-		json_answer(&a->body, &views, refused, n);
-	} else {
-		fail(a, refused[0].pid, refused[0].error, &refused[0].failure);
-	}
-	VEC_FREE(&views);
 }
 
 void api_detach(const struct api *api, const struct api_request *q, struct api_answer *a)
@@ -315,7 +312,7 @@ void api_detach(const struct api *api, const struct api_request *q, struct api_a
 		api_fail_history(a, -ENOENT, "attachment");
 		return;
 	}
-	await_session(api, session, true);
+	await_end(api, session);
 	json_object_begin(&a->body);
 	json_member_uint(&a->body, "session", session);
 	json_member_bool(&a->body, "detached", true);

@@ -3,6 +3,7 @@
 #include "ask.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int print(const json_t *answer)
 {
@@ -14,21 +15,9 @@ static int print(const json_t *answer)
 	return TOOL_OK;
 }
 
-static void warn_missing(const json_t *answer)
-{
-	const json_t *asked = json_object_get(answer, "asked");
-	const json_t *frames = json_object_get(answer, "frames");
-
-	if (!json_equal(asked, frames))
-		tool_say("warning: of frames %lld to %lld only %lld to %lld were there",
-			 answer_integer(asked, "first"), answer_integer(asked, "last"),
-			 answer_integer(frames, "first"), answer_integer(frames, "last"));
-}
-
 int tool_snapshot(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_ask_ struct ask ask = {.body = json_object()};
-	_cleanup_json_ json_t *answer = NULL;
 	int r = ask_options(&ask, "session seconds% from# to#", NULL, &argc, argv);
 
 	if (r != TOOL_OK)
@@ -39,9 +28,5 @@ int tool_snapshot(const struct tool_options *options, int argc, char **argv)
 		return tool_usage("snapshot does not know '%s'", argv[2]);
 	if (json_object_set_new(ask.body, "name", json_string(argv[1])) < 0)
 		return tool_usage("a name is a text in UTF-8");
-	r = answer_send(options, "POST", "/api/v1/snapshots", ask.body, &answer);
-	if (r != TOOL_OK)
-		return r;
-	warn_missing(answer);
-	return answer_show(options, answer, print);
+	return answer_ask(options, "POST", strdup("/api/v1/snapshots"), ask.body, print);
 }
