@@ -88,7 +88,7 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	const wait_segments_vec *waits = cursor->waits;
 	size_t si = cursor->next_sched, wi = cursor->next_wait;
 	bool all_zones = v->events == EVENTS_COMPLETE || v->events == EVENTS_LOST;
-	int64_t t = t0, next, from_ns = range_ns(range, t0), to_ns;
+	int64_t t = t0, next, from_ns = range_ns(range, t0), to_ns, heard_ns = 0;
 	enum evidence evidence;
 	enum verdict_part part;
 
@@ -111,6 +111,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 		part = classify(s, w, all_zones, &evidence);
 		to_ns = range_ns(range, next);
 		add(v, part, evidence, to_ns - from_ns);
+		if (evidence != BY_ZONE)
+			heard_ns += to_ns - from_ns;
 		if (part == PART_PRESENT && evidence == BY_BOTH && s->reason == WAIT_SLEEP)
 			v->slept_ns += to_ns - from_ns;
 		if (part == PART_UNKNOWN && s)
@@ -122,7 +124,7 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	}
 	cursor->next_sched = si;
 	cursor->next_wait = wi;
-	v->kernel = sched->count > 0 && v->ns[PART_UNKNOWN] * 20 <= v->wall_ns;
+	v->kernel = sched->count > 0 && (v->wall_ns - heard_ns) * 20 <= v->wall_ns;
 }
 
 void verdict_check_cpu(struct verdict *v)

@@ -119,6 +119,28 @@ static void waits_are_shared_out_over_frames(void **state)
 	VEC_FREE(&v);
 }
 
+/* The kernel was asked and told nothing: a zone that waits is believed all the same. */
+static void a_wait_that_nobody_heard_of_rests_on_its_zone(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = frames(3);
+	struct maker *m = maker_new(1, 1, 0, FRAME_NS);
+	verdicts_vec v;
+
+	make_begin(m, FRAME_NS, WAIT);
+	make_end(m, 2 * FRAME_NS);
+	make_chunk(m, b);
+	PUSH(&b->scheds, (struct sched_row){.session = 1});
+	fixture_submit(f, b);
+	judge(f, 1, 3, 0, &v);
+	assert_int_equal(v.at[0].ns[PART_UNKNOWN], FRAME_NS);
+	assert_int_equal(v.at[0].unheard_ns, FRAME_NS);
+	assert_int_equal(v.at[1].evidence[PART_CAP].zone_ns, FRAME_NS);
+	assert_int_equal(v.at[1].unheard_ns, 0);
+	assert_false(v.at[1].kernel);
+	VEC_FREE(&v);
+}
+
 /* Frames 1..5 of 10 ms, of which the third takes as long as told; all wait for the limiter. */
 static void paced(struct fixture *f, int64_t third, struct verdict *ret_verdict)
 {
@@ -238,6 +260,7 @@ int main(void)
 		TEST(frames_that_were_not_all_recorded_are_not_cpu),
 		TEST(lost_events_lower_the_confidence),
 		TEST(waits_are_shared_out_over_frames),
+		TEST(a_wait_that_nobody_heard_of_rests_on_its_zone),
 		TEST(a_paced_frame_is_only_as_usual_if_it_is),
 		TEST(a_paced_frame_within_a_tenth_is_as_usual),
 		TEST(a_cpu_verdict_names_the_zone_with_the_most_self_time),
