@@ -30,6 +30,7 @@ export class Actions {
 		this.clear = this.button('Clear', () => this.clearHistory());
 		this.level = element('select', {}, ...[0, 1, 2].map((level) => element('option', { value: String(level) }, `${level}${['', ' phases', ' everything'][level]}`)));
 		this.level.options[0].textContent = '0 landmarks';
+		this.level.append(element('option', { value: '', hidden: '' }, '–'));
 		this.level.addEventListener('change', () => this.put('detail', { path: [], level: Number(this.level.value) }));
 		this.save = this.button('Save', () => this.saveCapture());
 		this.open = this.button('Open…', () => this.file.click());

@@ -100,7 +100,7 @@ export function quantity(value, unit) {
 		return bytes(value);
 	if (unit === 'percent')
 		return percent(value);
-	const text = Number.isInteger(value) ? count(value) : grouped(value, 3);
+	const text = Number.isInteger(value) ? count(value) : grouped(value, Math.abs(value) < 100 ? 3 : 1);
 	return unit === 'ms' ? `${text} ms` : text;
 }
 

@@ -38,6 +38,7 @@ test('bytes and counters carry their unit', () => {
 	assert.equal(quantity(71.25, 'percent'), '71.3 %');
 	assert.equal(quantity(0.5, 'ms'), '0.500 ms');
 	assert.equal(quantity(412, 'count'), '412');
+	assert.equal(quantity(1766.6, 'count'), '1,766.6');
 });
 
 test('states are told by glyph and word, and an unknown one is shown', () => {
