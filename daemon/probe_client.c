@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where there is a service (fprof-probe.socket) it is asked; else, as root, the helper that is
- * installed with us is started on one end of a socket pair, and ends when we close the other.
+ * installed with us is started on one end of a socket pair, and ends when we close the other, or is
+ * made to: what it has in the kernel goes with it in any case.
  */
 #include "probe_client.h"
 
@@ -10,8 +11,10 @@
 #include "util.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -20,10 +23,22 @@
 #include <unistd.h>
 
 #define ANSWER_SECONDS 10
+#define END_MS	       1000
 
 void probe_client_init(struct probe_client *client)
 {
 	*client = (struct probe_client){.fd = -1};
+}
+
+static void wait_for_end(pid_t pid)
+{
+	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+
+	if (end.fd < 0 || poll(&end, 1, END_MS) != 1)
+		kill(pid, SIGKILL);
+	if (end.fd >= 0)
+		close(end.fd);
+	waitpid(pid, NULL, 0);
 }
 
 void probe_client_close(struct probe_client *client)
@@ -32,7 +47,7 @@ void probe_client_close(struct probe_client *client)
 		close(client->fd);
 	client->fd = -1;
 	if (client->pid > 0)
-		waitpid(client->pid, NULL, 0);
+		wait_for_end(client->pid);
 	client->pid = 0;
 }
 

@@ -225,3 +225,16 @@ test('the schedule covers every frame, and a lock says who let it go', async (t)
 	const total = threads.reduce((sum, one) => sum + one.intervals.length, 0);
 	assert.equal(cut.left_out, total - 5);
 });
+
+test('a helper that does nothing any more does not hold fprofd up', async (t) => {
+	if (off)
+		return t.skip(off);
+	const hung = helpers();
+	if (hung.length === 0)
+		return t.skip('no helper of ours is there');
+	hung.forEach((one) => process.kill(one, 'SIGSTOP'));
+	assert.equal((await world.stopDaemon()).code, 0);
+	for (const one of hung)
+		assert.throws(() => process.kill(one, 0), { code: 'ESRCH' });
+	return undefined;
+});
