@@ -34,16 +34,31 @@ static bool has_near_ends(int fd, const char *text)
 	return n > 0 && memmem(part, (size_t)n, text, strlen(text));
 }
 
+/* What a file is that is read by nobody here; NULL: that is not known. */
+static const char *known_as(int fd)
+{
+	char head[16] = "";
+
+	if (pread(fd, head, sizeof(head), 0) < 0)
+		return NULL;
+	if (memcmp(head, "SQLite format 3", sizeof(head)) == 0)
+		return "it is a SQLite database; a .fprof is taken by /api/v1/captures/upload";
+	if (memcmp(head, "\x1f\x8b", 2) == 0)
+		return "it is compressed by gzip: unpack it";
+	if (has_near_ends(fd, "www.speedscope.app"))
+		return "it is a profile of speedscope, which is only written";
+	return NULL;
+}
+
 /* Of what is not of its format: what it is instead, where that is known, and what is read. */
 static void explain(const struct import_order *order, struct import_result *result)
 {
+	const char *known = known_as(order->fd);
 	size_t n = strlen(result->why);
 
-	if (has_near_ends(order->fd, "www.speedscope.app"))
-		n = (size_t)snprintf(result->why, sizeof(result->why),
-				     "it is a profile of speedscope, which is only written");
-	else if (n == 0)
-		n = (size_t)snprintf(result->why, sizeof(result->why), "it is not of this format");
+	if (known || n == 0)
+		n = (size_t)snprintf(result->why, sizeof(result->why), "%s",
+				     known ? known : "it is not of this format");
 	snprintf(result->why + n, sizeof(result->why) - n,
 		 "; what is read is Chrome's trace JSON, .vprof and fprof's own .fprof");
 }

@@ -280,6 +280,8 @@ int tool_query(const struct tool_options *options, int argc, char **argv)
 	struct query q = {0};
 	int r = parse(&q, &ask, argc, argv);
 
+	if (r == TOOL_OK && q.csv && options->json)
+		r = tool_usage("--csv and --json exclude each other");
 	if (r == TOOL_OK && strcmp(q.sql, "-") == 0)
 		r = read_input(&input);
 	if (r != TOOL_OK)

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
 import { chromium } from '../node_modules/playwright-core/index.mjs';
 import { BUILD, ROOT, World } from './world.mjs';
@@ -238,10 +239,12 @@ test('what holds no event is refused, with the byte and what was expected', asyn
 		['', /byte 0: '\[' or '\{' was expected/],
 		['  hello', /byte 2: '\[' or '\{' was expected/],
 		['{"a": 1}', /byte 7: "traceEvents" and an array were expected/],
-		['[ ]', /byte 3: an event, '\{', was expected/],
+		['[ ]', /byte 3: an event, '\{', was expected; what is read is Chrome's trace JSON, .vprof and fprof's own .fprof$/],
+		[gzipSync('[{"ph":"X","ts":1,"dur":1,"name":"z"}]'), /compressed by gzip/],
+		['SQLite format 3\0', /captures\/upload/],
 	]) {
 		const answer = await world.request('POST', '/api/v1/import?format=chrome', { body });
-		assert.equal(answer.status, 422, body);
+		assert.equal(answer.status, 422, answer.text);
 		const problem = JSON.parse(answer.text);
 		assert.equal(problem.type, '/problems/import-refused');
 		assert.match(problem.detail, detail);

@@ -318,6 +318,7 @@ import
 import tests/tool/run.sh --frames name
 query --limit none 1
 query --limt 5 1
+query --csv --json 1
 query SELEC
 dashboard --now
 selftest now
