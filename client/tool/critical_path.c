@@ -122,8 +122,18 @@ static bool same(const json_t *a, const json_t *b, const char *key)
 	return json_equal(json_object_get(a, key), json_object_get(b, key));
 }
 
-/* Intervals that touch and are of one thread in one zone make one row: what ended the last of them
- * is what ended it. */
+/* Who woke or preempted it last. */
+static void take_by(json_t *row, const json_t *interval)
+{
+	json_t *by = json_object_get(interval, "by");
+
+	if (!json_is_object(by))
+		return;
+	json_object_set(row, "by", by);
+	json_object_set(row, "cpu_had", json_object_get(interval, "cpu_had"));
+}
+
+/* Intervals that touch and are of one thread in one zone make one row. */
 static json_t *rows_of(const json_t *intervals)
 {
 	json_t *rows = json_array(), *row = NULL, *one;
@@ -134,8 +144,7 @@ static json_t *rows_of(const json_t *intervals)
 		if (row && same(row, one, "thread") && same(row, one, "tid") &&
 		    same(row, one, "path")) {
 			add_integer(row, "duration_ns", answer_integer(one, "duration_ns"));
-			json_object_set(row, "by", json_object_get(one, "by"));
-			json_object_set(row, "cpu_had", json_object_get(one, "cpu_had"));
+			take_by(row, one);
 		} else {
 			row = json_copy(one);
 			json_object_set_new(row, "states", json_object());
