@@ -49,6 +49,8 @@ export class FlamePanel {
 		this.placed = [];
 		/** @type {Placed|null} the box that fills the width */
 		this.entered = null;
+		/** What it was looked for by; null: what is placed is new. @type {string|null} */
+		this.enteredPath = null;
 		this.shownKey = '';
 		/** @type {any} */
 		this.shown = null;
@@ -95,8 +97,16 @@ export class FlamePanel {
 
 	/** @param {Placed|null} placed */
 	enter(placed) {
-		this.entered = placed;
-		this.paint();
+		this.model.set('flame.in', pathOf(placed));
+	}
+
+	/** The box that the address has, among those that are placed now. */
+	findEntered() {
+		const path = this.model.setting('flame.in', '');
+		if (path === this.enteredPath)
+			return;
+		this.enteredPath = path;
+		this.entered = this.placed.find((one) => path.includes(JSON.stringify(one.name)) && pathOf(one) === path) ?? null;
 	}
 
 	draw() {
@@ -110,6 +120,7 @@ export class FlamePanel {
 		if (document.activeElement !== this.name)
 			this.name.value = model.setting('flame.name', '');
 		this.build(view);
+		this.findEntered();
 		this.paint();
 	}
 
@@ -125,14 +136,13 @@ export class FlamePanel {
 			return;
 		this.shown = answer;
 		this.shownKey = key;
-		const path = pathOf(this.entered);
 		const rows = answer?.zones ?? [];
 		const flames = flamesOf(rows);
 		this.fillThreads(flames.map((one) => one.name), thread);
 		this.names.replaceChildren(...[...new Set(rows.map((/** @type {any} */ row) => row.name))].slice(0, 2000).map((one) => element('option', { value: /** @type {string} */ (one) })));
 		const root = flames.find((one) => one.name === thread) ?? flames[0];
 		this.placed = view === 'sandwich' ? sandwichBoxes(rows, name) : root ? placeFlame(root).map((one) => withLevel(one, one.depth)) : [];
-		this.entered = path ? this.placed.find((one) => pathOf(one) === path) ?? null : null;
+		this.enteredPath = null;
 		this.table.show(this.placed);
 		this.box.style.height = `${Math.max(160, this.rows() * ROW + 4)}px`;
 	}
@@ -252,7 +262,7 @@ function sandwichBoxes(rows, name) {
 	return [...below, ...above];
 }
 
-/** Where a box stands, as a text: the same box of the next answer is found by it. @param {Placed|null} placed */
+/** Where a box stands, as a text that the address has: the same box of the next answer is found by it. @param {Placed|null} placed */
 function pathOf(placed) {
 	const names = [];
 	for (let at = placed; at; at = at.parent)

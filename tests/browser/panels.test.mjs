@@ -112,6 +112,13 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		const sum = main.filter((zone) => zone.depth === 0).reduce((total, zone) => total + zone.total_ns, 0);
 		assert.deepEqual(rows[0].slice(0, 2), [main[0].thread_name, duration(sum)]);
 		assert.deepEqual(rows.slice(1).map((row) => row[0]).sort(), main.map((zone) => zone.name).sort());
+		const simulate = main.find((zone) => zone.name === 'simulate');
+		await page.click('#panel-flame button.link:text-is("simulate")');
+		await noted('#panel-flame [role=status]', `In simulate: ${duration(simulate.total_ns)}.`);
+		await page.reload();
+		await noted('#panel-flame [role=status]', `In simulate: ${duration(simulate.total_ns)}.`);
+		await page.click('#panel-flame button:text-is("Whole flame")');
+		await noted('#panel-flame [role=status]', 'A click goes into a box');
 	});
 
 	await t.test('counters are listed with their values, and one lies over the strip', async () => {
