@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <lz4.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define PACK_HEADER_MAX (1 + 10 + 8)

@@ -19,7 +19,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define FRAMES_AT_A_TIME 16

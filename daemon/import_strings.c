@@ -3,7 +3,6 @@
  * One growing text and a hash over it. At its limits it holds 64 MiB of text, 1 Mi numbers and 20
  * bytes for each: what a hostile file can make an import remember.
  */
-#define XXH_INLINE_ALL
 #include "import_strings.h"
 
 #include <stdlib.h>

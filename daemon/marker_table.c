@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define SLOTS_MIN 256u

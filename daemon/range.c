@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 void range_close(struct range *range)

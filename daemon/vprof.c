@@ -27,7 +27,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define VERSION	    1

@@ -73,7 +73,7 @@ try() { # number, row
 	fi
 }
 
-read -ra libs < <(pkg-config --libs sqlite3 libmicrohttpd liburing liblz4 zlib jansson cmocka)
+read -ra libs < <(pkg-config --libs sqlite3 libmicrohttpd liburing liblz4 libxxhash zlib jansson cmocka)
 libs+=(-lm -lpthread)
 compile=("$CC" -std=gnu11 -D_GNU_SOURCE -I. -Idaemon -Iclient -O0 -w)
 "${compile[@]}" -c -o "$tmp/test.o" tests/unit/test_verdict_words.c || exit 1
