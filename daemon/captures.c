@@ -2,7 +2,7 @@
 /*
  * The list, and the readers of what is listed. fprofd.db has a row for each capture, its file is in
  * the directory beside it. A file is in its place before its row is written and goes after its row
- * was deleted, so that no row is without its file.
+ * was deleted, so that no row is without its file, but where the disk is too full for that.
  *
  * A file never changes once it is in its place. Before it is read for the first time all of it is
  * verified; what is known of it then holds as long as the file is the same one. Idle readers are
@@ -262,29 +262,48 @@ static void forget(struct captures *c, uint64_t session)
 			c->verified.at[i--] = c->verified.at[--c->verified.count];
 }
 
+/* The lock is held. */
+static int delete_row(struct captures *c, uint64_t session)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = open_list(c);
+
+	if (r == 0)
+		r = sql_prepare(c->db, "DELETE FROM captures WHERE session = ?", &stmt);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, (int64_t)session);
+	return sql_step(stmt);
+}
+
+static void remove_file(const char *path)
+{
+	if (unlink(path) < 0 && errno != ENOENT)
+		log_warning("captures: %s: cannot be removed: %s, ignoring it", path,
+			    strerror(errno));
+}
+
+/* On a full disk the row cannot even be deleted before its file has made room. If the end comes
+ * between the two, the row without a file goes with the next beginning. */
 int captures_delete(struct captures *captures, uint64_t session)
 {
 	struct capture capture;
 	char path[DB_PATH_MAX];
-	sqlite3_stmt *stmt;
 	int r = captures_find(captures, session, HISTORY_ANY_UID, &capture);
 
 	if (r < 0)
 		return r;
 	captures_path(captures, capture.file, path, sizeof(path));
 	capture_deinit(&capture);
-	r = begin_list(captures, "DELETE FROM captures WHERE session = ?", &stmt);
-	if (r == 0) {
-		sqlite3_bind_int64(stmt, 1, (int64_t)session);
-		r = sql_step(stmt);
-	}
-	if (r == 0) {
+	pthread_mutex_lock(&captures->lock);
+	r = delete_row(captures, session);
+	if (r == 0 || r == -ENOSPC) {
 		forget(captures, session);
-		if (unlink(path) < 0 && errno != ENOENT)
-			log_warning("captures: %s: cannot be removed: %s, ignoring it", path,
-				    strerror(errno));
+		remove_file(path);
 	}
-	end_list(captures, stmt);
+	if (r == -ENOSPC)
+		r = delete_row(captures, session);
+	pthread_mutex_unlock(&captures->lock);
 	return r;
 }
 

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BUILD, until, World } from '../api/world.mjs';
@@ -265,7 +265,24 @@ test('a full disk: history goes on in memory, is said, and comes back', { skip: 
 	}
 });
 
-test('a state directory that is read-only: said, and games are recorded all the same', { skip: noMount }, async () => {
+/** What there is no room for is refused, and what is there can go. */
+async function captureOnFullDisk(world, session) {
+	const save = () => world.request('POST', '/api/v1/captures', { body: JSON.stringify({ session: session.id, last: 20 }),
+		headers: { 'content-type': 'application/json' } });
+	const saved = await save();
+	assert.equal(saved.status, 201, saved.text);
+	const filler = path.join(world.state, 'filler');
+	execFileSync('sh', ['-c', 'cat /dev/zero >"$0" 2>/dev/null || true', filler]);
+	assert.equal((await save()).status, 507);
+	const { id } = JSON.parse(saved.text);
+	assert.deepEqual((await world.api('/captures')).captures.map((capture) => capture.id), [id]);
+	const deleted = await world.request('DELETE', `/api/v1/captures/${id}`);
+	assert.equal(deleted.status, 200, deleted.text);
+	assert.deepEqual((await world.api('/captures')).captures, []);
+	rmSync(filler);
+}
+
+test('a state directory that is read-only or full: said, and games are recorded all the same', { skip: noMount }, async () => {
 	const world = smallWorld('16m');
 	try {
 		world.state = path.join(world.dir, 'small');
@@ -283,6 +300,7 @@ test('a state directory that is read-only: said, and games are recorded all the 
 		balanced(session);
 		world.remount('rw');
 		await until('the state is on its disk', async () => (await world.api('/status')).state.ok);
+		await captureOnFullDisk(world, session);
 		await world.stopDaemon();
 		integrity(world.state);
 	} finally {
