@@ -43,7 +43,7 @@ static int parse_number(const char *text, double *ret_number, bool *ret_percent)
 	char *end;
 	double number = strtod(text, &end);
 
-	if (end == text || !isfinite(number * 1e6) || number < 0 || strpbrk(text, "xXnN "))
+	if (end == text || !isfinite(number) || number < 0 || strpbrk(text, "xXnN "))
 		return -EINVAL;
 	if (ret_percent && *end == '%') {
 		*ret_percent = true;
@@ -51,6 +51,14 @@ static int parse_number(const char *text, double *ret_number, bool *ret_percent)
 	}
 	*ret_number = number;
 	return *end ? -EINVAL : 0;
+}
+
+/* The same of milliseconds, that can be counted in ns. */
+static int parse_ms(const char *text, double *ret_ms)
+{
+	int r = parse_number(text, ret_ms, NULL);
+
+	return r == 0 && !isfinite(*ret_ms * 1e6) ? -EINVAL : r;
 }
 
 static int parse_tolerance(const char *text, double *ret_share, struct check_wrong *w)
@@ -85,7 +93,7 @@ static int parse_quantity(const struct check_ask *ask, const char *plain, const 
 		return wrong(w, ms_name, ms, other_forms);
 	if (!text)
 		return -ENOENT;
-	if (parse_number(text, ret_number, NULL) < 0)
+	if (is_time ? parse_ms(text, ret_number) < 0 : parse_number(text, ret_number, NULL) < 0)
 		return wrong(w, is_time ? ms_name : plain_name, text, number_forms);
 	if (is_time)
 		*ret_number *= 1e6;
@@ -118,7 +126,7 @@ static int finish(const struct draft *d, struct check_request *request, struct c
 		return wrong(w, "metric", d->metric, count_forms);
 	ask = &request->asks[request->count];
 	ask->text = d->metric ? d->metric : CHECK_METRIC;
-	if (d->slow_ms && parse_number(d->slow_ms, &slow_ms, NULL) < 0)
+	if (d->slow_ms && parse_ms(d->slow_ms, &slow_ms) < 0)
 		return wrong(w, "slow_ms", d->slow_ms, number_forms);
 	if (run_metric_parse(ask->text, slow_ms, &ask->metric) < 0)
 		return wrong(w, "metric", ask->text, run_metric_forms);
