@@ -64,7 +64,7 @@ first_line() {
 foreign_words() {
 	local files=(. ':!tests/lint/lint.sh' ':!tests/package-lock.json' ':!*/corpus/*' ':!web/vendor/*') bad=0 known
 	local machine='usr|etc|run|dev|proc|sys|tmp|var|opt|home|bin|lib'
-	local api='api|sessions|frames|captures|problems|components|tests|vendor|fprofd'
+	local api='api|sessions|frames|captures|consumers|problems|components|tests|vendor|fprofd'
 	known=$(git ls-files | tr '/' '\n' | sort -u | sed 's/[.+]/\\&/g' | tr '\n' '|')
 	! git grep -nIE 'TODO|FIXME' -- "${files[@]}" || bad=1
 	! git grep -nIP '(?<![\w.$})\]*/{%@-])/(?!('"$machine|$api"'|nonexistent|a|worker)/)[A-Za-z][\w.-]*/\w' -- "${files[@]}" || bad=1
