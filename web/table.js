@@ -49,7 +49,7 @@ export class Table {
 		this.head = element('tr');
 		this.body = element('tbody');
 		this.note = element('p', { class: 'note' });
-		this.more = element('button', { type: 'button' }, 'Show all');
+		this.more = element('button', { type: 'button', hidden: '' }, 'Show all');
 		this.more.addEventListener('click', () => {
 			this.limit = Infinity;
 			this.draw();

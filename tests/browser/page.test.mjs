@@ -48,8 +48,13 @@ function numbersOf(page, id) {
 
 /** The text of all cells of a table beside a canvas. */
 async function tableOf(page, id) {
-	if (!await page.evaluate((name) => document.getElementById(name).open, id))
-		await page.click(`#${id} > summary`);
+	await page.evaluate((name) => new Promise((resolve) => {
+		const at = document.getElementById(name);
+		if (at.open)
+			return resolve();
+		at.addEventListener('toggle', resolve, { once: true }); // after that of the page, which fills it
+		at.querySelector('summary').click();
+	}), id);
 	const more = page.locator(`#${id} .table-foot button`);
 	if (await more.isVisible())
 		await more.click();
