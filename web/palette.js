@@ -5,10 +5,11 @@
 
 /** What may hold a frame, bottom of the stack first. */
 export const HOLDERS = /** @type {const} */ ([
-	{ key: 'cpu', label: 'cpu', colour: '--hold-cpu', parts: ['cpu', 'spin'] },
+	{ key: 'cpu', label: 'cpu', colour: '--hold-cpu', parts: ['cpu'] },
 	{ key: 'gpu', label: 'gpu', colour: '--hold-gpu', parts: ['gpu'] },
 	{ key: 'present', label: 'present', colour: '--hold-present', parts: ['present'] },
 	{ key: 'cap', label: 'frame cap', colour: '--hold-cap', parts: ['cap'] },
+	{ key: 'spin', label: 'spin', colour: '--hold-spin', parts: ['spin'] },
 	{ key: 'scheduler', label: 'scheduler', colour: '--hold-scheduler', parts: ['runnable'] },
 	{ key: 'lock', label: 'lock', colour: '--hold-lock', parts: ['lock'] },
 	{ key: 'io', label: 'io', colour: '--hold-io', parts: ['io'] },
@@ -17,7 +18,7 @@ export const HOLDERS = /** @type {const} */ ([
 ]);
 
 const NAMES = ['text', 'muted', 'line', 'page', 'panel', 'bad', 'good', 'select', 'hold-cpu', 'hold-gpu', 'hold-present',
-	'hold-cap', 'hold-scheduler', 'hold-lock', 'hold-io', 'hold-memory', 'hold-unknown', 'gpu-line', 'zone-text', 'sliver'];
+	'hold-cap', 'hold-spin', 'hold-scheduler', 'hold-lock', 'hold-io', 'hold-memory', 'hold-unknown', 'gpu-line', 'zone-text', 'sliver'];
 
 /** @typedef {{[name: string]: string} & {forced: string, zoneLight: string}} Palette */
 
