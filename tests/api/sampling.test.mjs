@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { answerProblems } from './schema.mjs';
-import { BUILD, ROOT, World, until } from './world.mjs';
+import { BUILD, ROOT, killIfThere, until, World } from './world.mjs';
 
 const world = new World();
 const SAMPLES = 800;
@@ -205,7 +205,7 @@ test('without its helper sampling goes on with another, and says that it was int
 	let missed;
 	await until('five were killed, as they came, and that is said', async () => {
 		for (const pid of helpers()) {
-			process.kill(Number(pid), 'SIGKILL');
+			killIfThere(pid);
 			killed.add(pid);
 		}
 		const now = await world.api(`/sessions/${id}/sampling`);

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 
 import { judged, play, share, untraceable } from './held.mjs';
 import { answerProblems } from './schema.mjs';
-import { ROOT, World, until } from './world.mjs';
+import { ROOT, killIfThere, until, World } from './world.mjs';
 
 const world = new World();
 /** Without the kernel's word: cpu is by elimination there. */
@@ -144,7 +144,7 @@ test('a helper that is killed is noticed, counted and followed by another; what 
 	const from = await frames() + 1;
 	await until('nobody has heard of sixty frames: each helper is killed as it comes, and it is said why', async () => {
 		for (const one of helpers())
-			process.kill(one, 'SIGKILL');
+			killIfThere(one);
 		const { state, reason } = await source();
 		if (state !== 'on')
 			said.add(reason);

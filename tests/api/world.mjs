@@ -29,6 +29,16 @@ export async function until(what, ask) {
 	}
 }
 
+/** Kills a process that may have ended by itself. */
+export function killIfThere(pid) {
+	try {
+		process.kill(Number(pid), 'SIGKILL');
+	} catch (error) {
+		if (error.code !== 'ESRCH')
+			throw error;
+	}
+}
+
 export class World {
 	constructor() {
 		// The rolling history belongs on a tmpfs, which /tmp need not be; tests/run.sh's TMPDIR is one.
