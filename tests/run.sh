@@ -5,8 +5,7 @@
 # prints none. The last lines are those that failed, once more, and the summary.
 #
 # Jobs run in lanes, side by side: those that watch games as they play, one for two processors at a time; those with a
-# browser, one; all others, one more than there are processors, with what the first leave of these, since a game that has
-# to wait shows it, and a page, too.
+# browser, one; all others, one a processor, with what the first leave of these, since a game that has to wait shows it.
 # Before them runs what needs the machine to itself.
 #
 # Most of what can run under the sanitizers runs under them, and not a second time on the build that is installed. That
@@ -32,7 +31,7 @@ mkdir -p "$logs"
 names=()
 commands=()
 lanes=()
-declare -A lane_room=([alone]=1 [game]=$(((JOBS + 1) / 2)) [browser]=1 [rest]=$((JOBS + 1))) lane_nice=([alone]=0 [game]=0 [browser]=5 [rest]=15)
+declare -A lane_room=([alone]=1 [game]=$(((JOBS + 1) / 2)) [browser]=1 [rest]=$JOBS) lane_nice=([alone]=0 [game]=0 [browser]=10 [rest]=10)
 lane_of() { # job's name
 	case $1 in
 	api/doom | asan/api/bound | asan/api/critical | asan/api/verdict) echo alone ;;
