@@ -264,7 +264,7 @@ struct stack_module_row {
 	char *path;	     /* owned */
 	char build_id[41];   /* "": none */
 	const char *symbols; /* static; NULL: none */
-	char reason[96];     /* "": there are symbols */
+	char reason[160];    /* "": there are symbols */
 };
 /* A function of it, lo <= offset < hi; the later row of one lo counts. */
 struct stack_symbol_row {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* A build is tried as it lies there; an installed daemon has its helpers in a directory of theirs.
+/*
+ * A build is tried as it lies there; an installed daemon has its helpers in a directory of theirs,
+ * which is not the one it was built for where the whole was moved, or installed with DESTDIR.
  */
 #include "helper.h"
 
 #include "procfs.h"
+#include "util.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,14 +18,19 @@
 
 void helper_path(const char *name, char *path, size_t size)
 {
+	static const char *const places[] = {"/", "/../lib/"};
 	char self[PATH_MAX];
 	const char *slash;
+	size_t i;
 
 	if (procfs_link(self, sizeof(self), "/proc/self/exe") > 0) {
 		slash = strrchr(self, '/');
-		snprintf(path, size, "%.*s/%s", (int)(slash - self), self, name);
-		if (access(path, X_OK) == 0)
-			return;
+		for (i = 0; i < ARRAY_SIZE(places); i++) {
+			snprintf(path, size, "%.*s%s%s", (int)(slash - self), self, places[i],
+				 name);
+			if (access(path, X_OK) == 0)
+				return;
+		}
 	}
 	snprintf(path, size, "%s/%s", FPROF_LIBDIR, name);
 }

@@ -92,7 +92,9 @@ static int get_connected(struct probe_client *client)
 	if (r < 0 && geteuid() == 0)
 		r = start_helper(client);
 	if (r < 0 && geteuid() == 0)
-		return fail(client, r, "fprof-probe cannot be started", "make install");
+		return r == -ENOENT ? fail(client, r, HELPER_MISSING("fprof-probe"), HELPER_FIX)
+				    : fail(client, r, "fprof-probe cannot be started",
+					   "look at its file's rights");
 	if (r < 0 && in_container())
 		return fail(client, r,
 			    "fprofd runs in a container, and nobody listens at " PROBE_SOCKET,

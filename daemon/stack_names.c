@@ -159,7 +159,7 @@ static int child_start(struct stack_names *n)
 	if (n->fd >= 0)
 		return 0;
 	if (n->children++ >= CHILDREN_MAX)
-		return -ENOENT;
+		return -ECHILD;
 	r = helper_start("fprof-symbols", argv, environment, &n->pid, &n->fd);
 	if (r < 0)
 		return r;
@@ -369,12 +369,16 @@ static int take_answers(struct stack_names *n)
 bool stack_names_work(struct stack_names *names)
 {
 	size_t i;
+	int r;
 
 	if (names->fd >= 0 && take_answers(names) < 0)
 		child_lost(names);
 	while (names->waits == 0 && (i = next_file(names)) < names->files.count) {
-		if (child_start(names) < 0)
-			give_up(&names->files.at[i], "fprof-symbols cannot be started");
+		r = child_start(names);
+		if (r < 0)
+			give_up(&names->files.at[i], r == -ENOENT
+							     ? HELPER_MISSING("fprof-symbols")
+							     : "fprof-symbols cannot be started");
 		else if (ask(names, i) < 0)
 			child_lost(names);
 	}

@@ -92,6 +92,8 @@ size_t vulkan_driver_find(int32_t pid, uint32_t uid, struct vulkan_place *places
 		return 0;
 	child = start(pid, ends[1]);
 	close(ends[1]);
+	if (child == -ENOENT)
+		*ret_why = HELPER_MISSING("fprof-vulkan");
 	if (child > 0) {
 		read_answer(ends[0], text);
 		kill(child, SIGKILL);

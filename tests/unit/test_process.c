@@ -2,6 +2,7 @@
 /* What is read of processes, executables and the machine; and how a peer is held and its end told.
  */
 #include "daemon/build_id.h"
+#include "daemon/helper.h"
 #include "daemon/machine.h"
 #include "daemon/peer.h"
 #include "daemon/process.h"
@@ -492,7 +493,50 @@ static void test_as_on_linux_6_1(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
+/* What a program called helper is found as, by a copy of this one. */
+static void found_helper(const char *dir, const char *make, char *path, size_t size)
+{
+	char self[PATH_MAX], command[3 * PATH_MAX];
+	FILE *f;
+
+	assert_true(procfs_link(self, sizeof(self), "/proc/self/exe") > 0);
+	snprintf(command, sizeof(command),
+		 "cd %s && mkdir -p bin lib && cp -f %s bin/us && %s && bin/us --helper", dir, self,
+		 make);
+	f = popen(command, "re");
+	assert_non_null(f);
+	assert_non_null(fgets(path, (int)size, f));
+	assert_int_equal(pclose(f), 0);
+}
+
+static void test_helpers_of_a_moved_prefix(void **state)
+{
+	char dir[] = "/tmp/fprof-test-prefix-XXXXXX", path[PATH_MAX], want[PATH_MAX];
+	char remove[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	found_helper(dir, "true", path, sizeof(path));
+	assert_string_equal(path, FPROF_LIBDIR "/helper");
+	found_helper(dir, "touch lib/helper && chmod +x lib/helper", path, sizeof(path));
+	snprintf(want, sizeof(want), "%s/bin/../lib/helper", dir);
+	assert_string_equal(path, want);
+	found_helper(dir, "touch bin/helper && chmod +x bin/helper", path, sizeof(path));
+	snprintf(want, sizeof(want), "%s/bin/helper", dir);
+	assert_string_equal(path, want);
+	snprintf(remove, sizeof(remove), "rm -r %s", dir);
+	assert_int_equal(system(remove), 0);
+}
+
+static int print_helper(void)
+{
+	char path[PATH_MAX];
+
+	helper_path("helper", path, sizeof(path));
+	return fputs(path, stdout) < 0;
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_facts),
@@ -509,7 +553,10 @@ int main(void)
 		cmocka_unit_test(test_the_end_after_it_was_waited_for),
 		cmocka_unit_test(test_who_connected),
 		cmocka_unit_test(test_as_on_linux_6_1),
+		cmocka_unit_test(test_helpers_of_a_moved_prefix),
 	};
 
+	if (argc == 2 && strcmp(argv[1], "--helper") == 0)
+		return print_helper();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
