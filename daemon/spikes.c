@@ -218,7 +218,8 @@ static void write_note(struct spikes *spikes, struct open_spike *s)
 	pthread_mutex_lock(&spikes->lock);
 }
 
-static int describe(const struct open_spike *s, struct spike *ret)
+/* found: NULL before it is saved */
+static int describe(const struct open_spike *s, const struct spike_found *found, struct spike *ret)
 {
 	*ret = (struct spike){
 		.state = s->failed ? SPIKE_FAILED : SPIKE_OPEN,
@@ -230,7 +231,7 @@ static int describe(const struct open_spike *s, struct spike *ret)
 		.end = s->end,
 		.crashed = s->crashed,
 		.label = spikes_label(s),
-		.reason = spikes_reason(s, 0, 0, NULL),
+		.reason = spikes_reason(s, found),
 		.why = s->failed ? strdup(s->why) : NULL,
 	};
 	if (ret->label && ret->reason && (ret->why || !s->failed))
@@ -240,11 +241,11 @@ static int describe(const struct open_spike *s, struct spike *ret)
 }
 
 static void tell(struct spikes *spikes, const struct open_spike *s, enum spike_state state,
-		 uint64_t capture)
+		 const struct spike_found *found, uint64_t capture)
 {
 	struct spike spike;
 
-	if (!spikes->told || s->uid == HISTORY_ANY_UID || describe(s, &spike) < 0)
+	if (!spikes->told || s->uid == HISTORY_ANY_UID || describe(s, found, &spike) < 0)
 		return;
 	spike.state = state;
 	spike.capture = capture;
@@ -399,7 +400,7 @@ static void fail(struct spikes *spikes, struct open_spike *s, int error)
 	log_warning("session %llu: the spike at frame %llu could not be saved: %s",
 		    (unsigned long long)s->session, (unsigned long long)s->frame, s->why);
 	write_note(spikes, s);
-	tell(spikes, s, SPIKE_FAILED, 0);
+	tell(spikes, s, SPIKE_FAILED, NULL, 0);
 	s->busy = false;
 	drop_old_failures(spikes);
 }
@@ -424,6 +425,7 @@ static int settle_interim(struct spikes *spikes, const struct open_spike *s, int
 /* Saves a spike. The lock is held, and given up meanwhile. */
 static void finish(struct spikes *spikes, struct open_spike *s)
 {
+	struct spike_found found;
 	uint64_t capture = 0;
 	int r;
 
@@ -431,13 +433,13 @@ static void finish(struct spikes *spikes, struct open_spike *s)
 	pthread_mutex_unlock(&spikes->lock);
 	if (s->tries == 0)
 		freeze(spikes, s);
-	r = spikes_save(spikes, s, &capture);
+	r = spikes_save(spikes, s, &found, &capture);
 	r = settle_interim(spikes, s, r, &capture);
 	if (r == 0) {
 		log_info("session %llu: the spike at frame %llu is capture %llu",
 			 (unsigned long long)s->session, (unsigned long long)s->frame,
 			 (unsigned long long)capture);
-		tell(spikes, s, SPIKE_SAVED, capture);
+		tell(spikes, s, SPIKE_SAVED, &found, capture);
 	}
 	pthread_mutex_lock(&spikes->lock);
 	if (r == 0) {
@@ -474,7 +476,7 @@ static void attend(struct spikes *spikes, struct open_spike *s)
 	free(sight.game);
 	if (sight.error == 0 && !s->told) {
 		s->told = s->dirty = true;
-		tell(spikes, s, SPIKE_OPEN, 0);
+		tell(spikes, s, SPIKE_OPEN, NULL, 0);
 	}
 	if (s->dirty)
 		write_note(spikes, s);
@@ -535,6 +537,7 @@ static void wait_for_news(struct spikes *spikes)
 /* What is open is saved as far as it is there: after a reboot the history is gone. */
 static void save_interim(struct spikes *spikes)
 {
+	struct spike_found found;
 	uint64_t capture;
 	size_t i;
 
@@ -544,7 +547,7 @@ static void save_interim(struct spikes *spikes)
 
 		if (s->failed)
 			continue;
-		if (spikes_save(spikes, s, &capture) == 0) {
+		if (spikes_save(spikes, s, &found, &capture) == 0) {
 			if (s->interim)
 				captures_delete(spikes->context.captures, s->interim);
 			s->interim = capture;
@@ -676,7 +679,7 @@ int spikes_list(struct spikes *spikes, uint32_t uid, spikes_vec *ret_spikes)
 
 		if (s->uid == HISTORY_ANY_UID || (uid != HISTORY_ANY_UID && uid != s->uid))
 			continue;
-		r = describe(s, &spike);
+		r = describe(s, NULL, &spike);
 		if (r == 0 && VEC_PUSH(&list, spike) < 0) {
 			spike_deinit(&spike);
 			r = -ENOMEM;

@@ -72,16 +72,24 @@ struct spikes {
 
 void open_spike_free(struct open_spike *spike); /* NULL is fine */
 
+/* What is there of a spike's window, as it was asked for. */
+struct spike_found {
+	uint64_t first, last; /* 0: no frame */
+	uint64_t missing_before, missing_after;
+	uint64_t worst; /* the longest of its frames; 0: none is known */
+	int64_t worst_ns;
+	char why[SPIKES_WHY]; /* "": nothing is missing */
+};
+
 /* ---- notes: spikes_note.c ---- */
 
 /* The spike as its note has it, malloc'ed; NULL: no memory. */
 char *spikes_note_text(const struct open_spike *spike);
 /* A note read back: 0, -EBADMSG, -ENOMEM. */
 int spikes_note_parse(const char *text, struct open_spike **ret_spike);
-/* What a capture, an event and a list say of why: a JSON object, malloc'ed. missing: how many of
- * the frames that were asked for are not there, and why (NULL: nothing is missing). */
-char *spikes_reason(const struct open_spike *spike, uint64_t missing_before, uint64_t missing_after,
-		    const char *why);
+/* What a capture, an event and a list say of why: a JSON object, malloc'ed. found: NULL before it
+ * is saved. */
+char *spikes_reason(const struct open_spike *spike, const struct spike_found *found);
 /* The label of the first trigger that fired; "" when it has none. malloc'ed. */
 char *spikes_label(const struct open_spike *spike);
 /* The same of a capture's reason, and its game. May be NULL. */
@@ -103,6 +111,7 @@ void spikes_unsaid_deinit(struct spikes *spikes);
  * Saves what is there of the spike, whose owner is known. 0; -ENOENT: nothing is; other errors can
  * be tried again. Deletes what its trigger keeps too much.
  */
-int spikes_save(struct spikes *spikes, const struct open_spike *spike, uint64_t *ret_capture);
+int spikes_save(struct spikes *spikes, const struct open_spike *spike,
+		struct spike_found *ret_found, uint64_t *ret_capture);
 
 #endif

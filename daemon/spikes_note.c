@@ -119,17 +119,20 @@ char *spikes_label(const struct open_spike *spike)
 	return strdup(label ? label : "");
 }
 
-static void set_missing(json_t *json, uint64_t before, uint64_t after, const char *why)
+static void set_found(json_t *json, const struct spike_found *found)
 {
-	if (!why)
-		return;
-	json_object_set_new(json, "missing",
-			    json_pack("{s:I, s:I, s:s}", "before", (json_int_t)before, "after",
-				      (json_int_t)after, "why", why));
+	if (found->worst > 0)
+		json_object_set_new(json, "worst",
+				    json_pack("{s:I, s:f}", "frame", (json_int_t)found->worst,
+					      "wall_ms", (double)found->worst_ns / NS_PER_MS));
+	if (found->why[0])
+		json_object_set_new(json, "missing",
+				    json_pack("{s:I, s:I, s:s}", "before",
+					      (json_int_t)found->missing_before, "after",
+					      (json_int_t)found->missing_after, "why", found->why));
 }
 
-char *spikes_reason(const struct open_spike *spike, uint64_t missing_before, uint64_t missing_after,
-		    const char *why)
+char *spikes_reason(const struct open_spike *spike, const struct spike_found *found)
 {
 	_cleanup_free_ char *label = spikes_label(spike);
 	_cleanup_json_ json_t *json = NULL;
@@ -139,8 +142,8 @@ char *spikes_reason(const struct open_spike *spike, uint64_t missing_before, uin
 	json = json_pack("{s:s, s:s?, s:I, s:I, s:o}", "label", label, "game", spike->game, "frame",
 			 (json_int_t)spike->frame, "more", (json_int_t)spike->more, "fired",
 			 fired_array(spike));
-	if (json)
-		set_missing(json, missing_before, missing_after, why);
+	if (json && found)
+		set_found(json, found);
 	return dump(json);
 }
 

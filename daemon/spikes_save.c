@@ -11,15 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is there of the window, as it was asked for. */
-struct found {
-	uint64_t first, last; /* 0: no frame */
-	uint64_t missing_before, missing_after;
-	char why[SPIKES_WHY];
-};
-
 static void find_missing(const struct open_spike *spike, const struct history_session *s, bool stop,
-			 struct found *f)
+			 struct spike_found *f)
 {
 	uint64_t last = s->last_frame;
 	bool ended = s->update.state != SESSION_LIVE;
@@ -43,7 +36,29 @@ static void find_missing(const struct open_spike *spike, const struct history_se
 				   : "no more frames came in time");
 }
 
-static int look(struct spikes *spikes, const struct open_spike *spike, struct found *ret_found)
+/* Of the frames in which the game played. */
+static void find_worst(struct spikes *spikes, const struct open_spike *spike, struct spike_found *f)
+{
+	struct history_frames frames = {0};
+	size_t i;
+
+	if (f->first == 0 ||
+	    history_frames(spikes->history, spike->session, NULL, f->first, f->last, &frames) < 0)
+		return;
+	for (i = 0; i < frames.frames.count; i++) {
+		const struct frame_row *row = &frames.frames.at[i].row;
+		int64_t wall_ns = row->end_ns - row->begin_ns;
+
+		if (row->flags & FRAME_PAUSED || wall_ns <= f->worst_ns)
+			continue;
+		f->worst = row->frame;
+		f->worst_ns = wall_ns;
+	}
+	history_frames_deinit(&frames);
+}
+
+static int look(struct spikes *spikes, const struct open_spike *spike,
+		struct spike_found *ret_found)
 {
 	struct history_session s = {0};
 	int r = history_session(spikes->history, spike->session, HISTORY_ANY_UID, &s);
@@ -52,10 +67,11 @@ static int look(struct spikes *spikes, const struct open_spike *spike, struct fo
 		return r;
 	find_missing(spike, &s, spikes->stopping, ret_found);
 	history_session_deinit(&s);
+	find_worst(spikes, spike, ret_found);
 	return ret_found->first == 0 && !spike->end ? -ENOENT : 0;
 }
 
-static int save(struct spikes *spikes, const struct open_spike *spike, const struct found *f,
+static int save(struct spikes *spikes, const struct open_spike *spike, const struct spike_found *f,
 		uint64_t *ret_capture)
 {
 	_cleanup_free_ char *label = spikes_label(spike);
@@ -69,8 +85,7 @@ static int save(struct spikes *spikes, const struct open_spike *spike, const str
 		.kind = spike->end ? CAPTURE_CRASH : CAPTURE_SPIKE,
 	};
 
-	reason = spikes_reason(spike, f->missing_before, f->missing_after,
-			       f->why[0] ? f->why : NULL);
+	reason = spikes_reason(spike, f);
 	if (!label || !reason ||
 	    asprintf(&name, "%s, frame %llu: %s", spike->game ? spike->game : "?",
 		     (unsigned long long)spike->frame, label) < 0) {
@@ -134,16 +149,19 @@ static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
 	captures_vec_free(&all);
 }
 
-int spikes_save(struct spikes *spikes, const struct open_spike *spike, uint64_t *ret_capture)
+int spikes_save(struct spikes *spikes, const struct open_spike *spike,
+		struct spike_found *ret_found, uint64_t *ret_capture)
 {
-	struct found found = {0};
-	int r = look(spikes, spike, &found);
+	int r;
+
+	*ret_found = (struct spike_found){0};
+	r = look(spikes, spike, ret_found);
 
 	if (r == 0 && spike->uid == HISTORY_ANY_UID)
 		return -EAGAIN;
 
 	if (r == 0)
-		r = save(spikes, spike, &found, ret_capture);
+		r = save(spikes, spike, ret_found, ret_capture);
 	if (r < 0)
 		return r;
 	delete_oldest(spikes, spike);

@@ -16,10 +16,12 @@ export function stateText(spike) {
 	if (spike.state === 'open')
 		return 'Still open: its after-frames, or its GPU results, are to come.';
 	if (spike.state === 'failed')
-		return `Could not be saved: ${spike.error ?? 'no reason given'}`;
+		return `Could not be saved: ${spike.why ?? 'no reason given'}`;
 	const { first, last } = spike.frames;
 	const when = spike.created_utc ? `, ${spike.created_utc.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}` : '';
-	return `Frames ${count(first)} to ${count(last)}, ${bytes(spike.bytes)}${when}`;
+	const { worst } = spike.reason ?? {};
+	const longest = worst ? `, the longest ${count(worst.frame)}: ${worst.wall_ms.toFixed(2)} ms` : '';
+	return `Frames ${count(first)} to ${count(last)}${longest}, ${bytes(spike.bytes)}${when}`;
 }
 
 /** A line for each firing: the value, the bound, the median. @param {any} spike @returns {string[]} */

@@ -3,6 +3,9 @@
 #include "ask.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#define OTHERS 4 /* frames that fired beside the first and are listed */
 
 /* "120.18 ms (above 50, median 16.67)", what there is of it. */
 static void value_text(const json_t *fired, char *text, size_t size)
@@ -23,6 +26,38 @@ static void value_text(const json_t *fired, char *text, size_t size)
 		snprintf(text + n, size - n, ", median %.6g", json_number_value(median));
 }
 
+/* "100: 1111.26 ms"; a spike that is still open has none yet. */
+static void worst_cell(struct table *table, const json_t *worst)
+{
+	if (json_is_object(worst))
+		table_printf(table, "%lld: %.2f ms", answer_integer(worst, "frame"),
+			     json_number_value(json_object_get(worst, "wall_ms")));
+	else
+		table_cell(table, "-");
+}
+
+/* Which frames fired beside the first: "99, 100 and 4 more". */
+static void others_cell(struct table *table, const json_t *reason)
+{
+	const json_t *fired = json_object_get(reason, "fired");
+	long long more = answer_integer(reason, "more"), frame;
+	size_t i, shown = 0, count = json_array_size(fired);
+	char text[128] = "";
+
+	for (i = 1; i < count && shown < OTHERS; i++, shown++) {
+		size_t at = strlen(text);
+
+		frame = answer_integer(json_array_get(fired, i), "frame");
+		snprintf(text + at, sizeof(text) - at, "%s%lld", at ? ", " : "", frame);
+	}
+	if (count > 0)
+		more += (long long)(count - 1 - shown);
+	if (more > 0)
+		table_printf(table, "%s and %lld more", text, more);
+	else
+		table_cell(table, shown > 0 ? text : "-");
+}
+
 static void spike_row(struct table *table, const json_t *spike)
 {
 	const json_t *reason = json_object_get(spike, "reason");
@@ -40,6 +75,8 @@ static void spike_row(struct table *table, const json_t *spike)
 	table_row(table, reason, "label", NULL);
 	value_text(json_array_get(json_object_get(reason, "fired"), 0), text, sizeof(text));
 	table_cell(table, text);
+	worst_cell(table, json_object_get(reason, "worst"));
+	others_cell(table, reason);
 	if (missing)
 		table_printf(table, "%lld: %s",
 			     answer_integer(missing, "before") + answer_integer(missing, "after"),
@@ -70,8 +107,9 @@ static void print_suppressed(const json_t *suppressed)
 
 static int print(const json_t *answer)
 {
-	static const char *const heads[] = {"id",      "session", "<state", "<kind",	"frame",
-					    "<frames", "<why",	  "<value", "<missing", NULL};
+	static const char *const heads[] = {"id",    "session",	   "<state",   "<kind",
+					    "frame", "<frames",	   "<why",     "<value",
+					    "worst", "<fired too", "<missing", NULL};
 	const json_t *spikes = json_object_get(answer, "spikes");
 
 	int r = TOOL_OK;

@@ -180,6 +180,8 @@ test('a hitch is a spike with its neighbours, and says why with the numbers', as
 	const { frames } = await world.api(`/sessions/${spike.id}/frames?last=3600`);
 	assert.deepEqual(frames.map((one) => one.frame), Array.from({ length: 91 }, (_, at) => fired.frame - 60 + at));
 	assert.ok(frames[60].wall_ns >= 600e6);
+	const longest = frames.reduce((most, one) => one.wall_ns > most.wall_ns ? one : most);
+	assert.deepEqual(spike.reason.worst, { frame: longest.frame, wall_ms: longest.wall_ns / 1e6 });
 	assert.equal(frames.filter((one) => one.flags.includes('gpu_pending')).length, 0, 'it has waited for the GPU');
 	const detail = await world.api(`/sessions/${spike.id}/frames/${fired.frame}`);
 	assert.ok(detail.threads.some((one) => one.zones.some((zone) => zone.name === 'load_level')));
@@ -187,6 +189,7 @@ test('a hitch is a spike with its neighbours, and says why with the numbers', as
 	const events = stream.of('spike').map((one) => one.data).filter((one) => one.session === playing.id);
 	assert.deepEqual(events.map((one) => one.state), ['open', 'saved']);
 	assert.equal(events[1].id, spike.id);
+	assert.deepEqual(events[1].reason, spike.reason, 'the stream says what the list says');
 	for (const event of events)
 		assert.deepEqual(problems('Spike', event), []);
 	await stream.close();

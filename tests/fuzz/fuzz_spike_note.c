@@ -17,7 +17,8 @@ static void require(int condition)
 
 static void check(const struct open_spike *s)
 {
-	char *reason = spikes_reason(s, 1, 2, "missing"), *label, *game;
+	const struct spike_found found = {.missing_before = 1, .worst = 2, .why = "missing"};
+	char *reason = spikes_reason(s, &found), *label, *game;
 
 	require(s->fired.count >= 1 && s->fired.count <= SPIKES_FIRED_MAX);
 	require(s->session > 0 && s->last <= s->first + 1000000);

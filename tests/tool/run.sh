@@ -196,7 +196,7 @@ for ((i = 0; i < 400; i++)); do
 	"$B/fprof" spikes current --json | jq -e '.spikes[0].state == "saved"' >/dev/null && break
 	sleep 0.05
 done
-expect spikes_say_why 0 'saved +spike +[0-9]+ +[0-9]+-[0-9]+ +frame above 90 ms +[0-9.]+ ms, above 90' spikes
+expect spikes_say_why 0 'saved +spike +[0-9]+ +[0-9]+-[0-9]+ +frame above 90 ms +[0-9.]+ ms, above 90.* [0-9]+: [0-9.]+ ms ' spikes
 expect spikes_are_json 0 '^' spikes current --json
 expect_json spikes_of_a_session '.spikes[0].reason.fired[0].value_ms > 90'
 for ((i = 0; i < 400; i++)); do
