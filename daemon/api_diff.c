@@ -24,9 +24,18 @@
 #define FLOOR_MS      0.01
 
 /* What could explain a difference beside the build. */
-enum fact { FACT_GAME, FACT_BUILD, FACT_MACHINE, FACT_KERNEL, FACT_DRIVER, FACT_POWER, FACTS };
-static const char *const fact_names[FACTS] = {"game",	"build",  "machine",
-					      "kernel", "driver", "power"};
+enum fact {
+	FACT_GAME,
+	FACT_BUILD,
+	FACT_MACHINE,
+	FACT_KERNEL,
+	FACT_DRIVER,
+	FACT_POWER,
+	FACT_RECORDING,
+	FACTS
+};
+static const char *const fact_names[FACTS] = {"game",	"build", "machine",  "kernel",
+					      "driver", "power", "recording"};
 
 struct diff_run {
 	char *label;
@@ -83,8 +92,17 @@ static void append_fact(char *text, size_t size, const struct body *facts, const
 			 body_integer(facts, key), key);
 }
 
-static void read_facts(struct diff_run *run, const struct session_row *row)
+static const char *recording_of(const struct history_session *s)
 {
+	if (s->attached)
+		return "attached to, which sees presents only";
+	return s->hooked ? "under `fprof run`, whose hook adds zones of sleeps and presents"
+			 : "without `fprof run`";
+}
+
+static void read_facts(struct diff_run *run, const struct history_session *s)
+{
+	const struct session_row *row = &s->row;
 	static const struct {
 		enum fact fact;
 		const char *key;
@@ -103,6 +121,7 @@ static void read_facts(struct diff_run *run, const struct session_row *row)
 		body_free(facts);
 	}
 	snprintf(texts[FACT_GAME], sizeof(texts[0]), "%s", row->name ? row->name : "");
+	snprintf(texts[FACT_RECORDING], sizeof(texts[0]), "%s", recording_of(s));
 	snprintf(texts[FACT_BUILD], sizeof(texts[0]), "%s", row->build_id ? row->build_id : "");
 	for (i = 0; i < FACTS; i++)
 		run->facts[i] = texts[i][0] ? strdup(texts[i]) : NULL;
@@ -124,7 +143,7 @@ static int run_of(struct diff *d, unsigned side, const struct side_part *part,
 	run.label = strdup(part->text);
 	if (!run.label)
 		return -ENOMEM;
-	read_facts(&run, &open->session.row);
+	read_facts(&run, &open->session);
 	if (VEC_PUSH(&d->runs[side], run) < 0) {
 		run_free(&run);
 		return -ENOMEM;

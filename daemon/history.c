@@ -25,7 +25,8 @@
 	"(SELECT max(frame) FROM frames WHERE session = s.id AND stream = 0), "     \
 	"(SELECT events_from FROM streams WHERE session = s.id AND stream = 0), "   \
 	"(SELECT value FROM meta WHERE key = 'capture.kind'), "                     \
-	"(SELECT count(*) FROM memories WHERE session = s.id AND origin = 3) "      \
+	"(SELECT count(*) FROM memories WHERE session = s.id AND origin = 3), "     \
+	"(SELECT count(*) FROM memories WHERE session = s.id AND origin = 2) "      \
 	"FROM " ROWS_SESSION_FROM " WHERE (?1 = 4294967295 OR s.uid = ?1) "
 
 #define CHUNK_SELECT "SELECT t0, t1, events, depth_in, data FROM chunks "
@@ -330,6 +331,7 @@ static int read_session(struct history *h, sqlite3_stmt *stmt, struct history_se
 	events_from = row_uint(&row);
 	ret->capture_kind = (int)(h->file ? row_int(&row) : row_int_or(&row, -1));
 	ret->attached = row_int(&row) > 0;
+	ret->hooked = row_int(&row) > 0;
 	events_from = MAX(events_from, ret->first_frame);
 	if (ret->last_frame > 0 && ret->last_frame >= events_from) {
 		ret->first_retained = events_from;

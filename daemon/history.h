@@ -33,6 +33,7 @@ struct history_session {
 	uint64_t chunk_bytes;		  /* what its events use */
 	int capture_kind;		  /* enum capture_kind (captures.h); -1: recorded */
 	bool attached;			  /* by a daemon that attached to the game */
+	bool hooked;			  /* by the preload hook, alone or beside the game */
 	VEC(struct info_row) infos;
 };
 void history_session_deinit(struct history_session *session);

@@ -40,6 +40,18 @@ async function played(name, args) {
 	return { session, frames };
 }
 
+test('a comparison says which run had the hook', { skip }, async () => {
+	const { session: hooked } = await played('shared', [5, 0, 0]);
+	const game = world.spawn(program('shared'), ['5', '0', '0']);
+	assert.equal((await game.done).code, 0);
+	const bare = await world.ended(game.pid);
+	const warningsOf = async (a, b) => (await world.api(`/diff?a=${a}&b=${b}`)).warnings.filter((one) => one.differs === 'recording');
+	const [warning] = await warningsOf(hooked.id, bare.id);
+	assert.match(warning.a, /^under `fprof run`/);
+	assert.match(warning.other, /^without/);
+	assert.deepEqual(await warningsOf(bare.id, bare.id), []);
+});
+
 const pace = { fast: [0, 0], slow: [40, 0], 'slow, marking late': [40, 20] };
 
 for (const linked of ['shared', 'static'])

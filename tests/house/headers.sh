@@ -68,6 +68,41 @@ for header in shm/*.h; do
 		gcc -std=c11 -D_GNU_SOURCE "${strict[@]}" -include "$header" -fsyntax-only "$tmp/empty.c"
 done
 
+# What the guides say in C: fragments; calls in the first column of tables, one after the other; calls in the text.
+fragments() { # file
+	cat <<'END'
+#include <fprof.h>
+#include <fprof_alloc.h>
+void simulate(void), present(void);
+static const char name[] = "name", path[] = "path";
+static int64_t n, calls, bytes, objects;
+static struct fprof_fiber fiber;
+static double ns_per_tick;
+static unsigned valid_bits;
+END
+	awk '
+		function of(code) { return sprintf("#line %d \"%s\"\n%s\n", FNR, FILENAME, code) }
+		/^```/ && inside { inside = 0; print top ? body : "void fragment" NR "(void)\n{\n" body "}"; next }
+		/^```/ { inside = 1; keep = /^```c$/; body = ""; top = 0; next }
+		inside { top = top || /^#include/; body = body (keep ? of($0) : "") ; next }
+		/^\|/ {
+			split($0, cells, "|")
+			for (rest = cells[2]; match(rest, /`(FPROF_|fprof_[a-z_]+\()[^`]*`/); rest = substr(rest, RSTART + RLENGTH))
+				table = table of(substr(rest, RSTART + 1, RLENGTH - 2))
+		}
+		{
+			for (rest = $0; match(rest, /`fprof_[a-z_]+\([^`]*\)`/); rest = substr(rest, RSTART + RLENGTH))
+				text = text of("(void)(" substr(rest, RSTART + 1, RLENGTH - 2) ");")
+		}
+		END { print "void table(void)\n{\n" table "}\nvoid text(void)\n{\n" text "}" }
+	' "$1"
+}
+for guide in README.md docs/guide/*.md; do
+	fragments "$guide" >"$tmp/guide.c"
+	check "what $guide says in C compiles" gcc -std=c11 -Wall -Wextra -Werror -Wno-unused-variable \
+		-Wno-unused-const-variable -Iclient -fsyntax-only "$tmp/guide.c"
+done
+
 # Nothing is left of a disabled zone: no string, no symbol, and the code of an empty main.
 check "FPROF_DISABLED compiles as C" gcc -std=c11 "${strict[@]}" -DFPROF_DISABLED -c -o "$tmp/off.o" "$tmp/use.c"
 check "FPROF_DISABLED compiles as C++" g++ -std=c++17 "${strict[@]}" -DFPROF_DISABLED -c -o "$tmp/offxx.o" "$tmp/use.cpp"
