@@ -23,6 +23,7 @@
 #define PATH_SIZE      512
 #define ASK_MS	       60000L
 #define ASK_BRIEFLY_MS 300L
+#define SAME_BEGIN     10 /* letters */
 
 struct api {
 	CURL *curl;
@@ -413,6 +414,24 @@ static void say_allowed(const json_t *problem)
 		tool_say("%s%s", unknown ? "there is " : "allowed: ", text);
 }
 
+/* The detail says it all where it begins as the title does. */
+static void say_problem(const json_t *problem)
+{
+	const char *title = api_text(problem, "title"), *detail = api_text(problem, "detail");
+	bool same = strncmp(title, detail, SAME_BEGIN) == 0;
+
+	if (!title[0] || same)
+		tool_say("%s", detail[0] ? detail : title);
+	else
+		tool_say("%s%s%s", title, detail[0] ? ": " : "", detail);
+}
+
+/* Was it asked wrongly, rather than refused? */
+static bool is_usage(const json_t *problem, long status)
+{
+	return status == 400 || strcmp(api_text(problem, "type"), "/problems/sql-not-allowed") == 0;
+}
+
 /* What an answer comes to; a problem, or that there was none, is said. good: it is what was asked
  * for. */
 static int judge(const struct api *api, const char *path, bool good, const json_t *json,
@@ -430,10 +449,9 @@ static int judge(const struct api *api, const char *path, bool good, const json_
 	if (!json)
 		tool_say("%s: HTTP status %ld and no JSON", path, status);
 	else
-		tool_say("%s: %s%s%s", path, api_text(json, "title"),
-			 api_text(json, "detail")[0] ? ": " : "", api_text(json, "detail"));
+		say_problem(json);
 	say_allowed(json);
-	return status == 400 ? TOOL_USAGE : TOOL_FAILED;
+	return is_usage(json, status) ? TOOL_USAGE : TOOL_FAILED;
 }
 
 /* What the file that came, or was made, does not hold. */

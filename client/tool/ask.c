@@ -174,6 +174,44 @@ static int take_word(struct ask *ask, const char *words, int argc, char **argv, 
 	return taken;
 }
 
+static bool is_session(const char *text)
+{
+	return strcmp(text, "current") == 0 ||
+	       (text[0] && text[0] != '0' && strspn(text, "0123456789") == strlen(text));
+}
+
+static int give_session(struct ask *ask, const char *text)
+{
+	if (!is_session(text))
+		return tool_usage("SESSION is a number from `fprof sessions` or 'current', not "
+				  "'%s'",
+				  text);
+	if (ask->session)
+		return tool_usage("two sessions are given: '%s' and '%s'", ask->session, text);
+	ask->session = text;
+	return TOOL_OK;
+}
+
+static int take_session(struct ask *ask, int argc, char **argv, int *index)
+{
+	const char *text = NULL;
+	int taken = tool_option(argc, argv, index, "--session", &text);
+
+	return taken > 0 && give_session(ask, text) != TOOL_OK ? -1 : taken;
+}
+
+int ask_front_session(struct ask *ask, int *argc, char **argv)
+{
+	int r;
+
+	if (*argc < 2 || !is_session(argv[1]))
+		return TOOL_OK;
+	r = give_session(ask, argv[1]);
+	memmove(argv + 1, argv + 2, (size_t)(*argc - 1) * sizeof(*argv));
+	*argc -= 1;
+	return r;
+}
+
 int ask_take(struct ask *ask, const char *words, const struct ask_option *own, int argc,
 	     char **argv, int *index)
 {
@@ -187,6 +225,8 @@ int ask_take(struct ask *ask, const char *words, const struct ask_option *own, i
 			taken = 1;
 		}
 	}
+	if (taken == 0 && ask && !ask->no_session)
+		taken = take_session(ask, argc, argv, index);
 	return taken ? taken : take_word(ask, words, argc, argv, index);
 }
 
@@ -211,15 +251,6 @@ int ask_options(struct ask *ask, const char *words, const struct ask_option *own
 	return TOOL_OK;
 }
 
-static int check_session(const char *text)
-{
-	if (strcmp(text, "current") == 0)
-		return TOOL_OK;
-	if (text[0] && text[0] != '0' && strspn(text, "0123456789") == strlen(text))
-		return TOOL_OK;
-	return tool_usage("SESSION is a number from `fprof sessions` or 'current', not '%s'", text);
-}
-
 int ask_parse(struct ask *ask, const char *words, const struct ask_option *own, int argc,
 	      char **argv)
 {
@@ -229,6 +260,5 @@ int ask_parse(struct ask *ask, const char *words, const struct ask_option *own, 
 		return r;
 	if (argc > 2)
 		return tool_usage("%s does not know '%s': it takes one session", argv[0], argv[2]);
-	ask->session = argv[1];
-	return argc > 1 ? check_session(argv[1]) : TOOL_OK;
+	return argc > 1 ? give_session(ask, argv[1]) : TOOL_OK;
 }

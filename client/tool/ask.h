@@ -13,6 +13,7 @@ struct ask {
 	const char *session; /* as given; NULL: it was not */
 	char *query;	     /* "&a=1&b=2", NULL: nothing was given */
 	json_t *body;	     /* an object: parameters become its members instead; NULL: a query */
+	bool no_session;     /* the command is about none: it does not know --session */
 };
 void ask_deinit(struct ask *ask);
 #define _cleanup_ask_ __attribute__((cleanup(ask_deinit)))
@@ -29,7 +30,8 @@ struct ask_option {
  * over_ms. Of one that is given twice the last counts; a word with "*" at its end may be there
  * several times. In a body "#" marks whole numbers, "%" numbers; all else is text.
  *
- * Takes the option at argv[*index]. 1: it was one; 0: it was not; -1: a wrong one, which was said.
+ * Takes the option at argv[*index]; --session, too, which need not be named. 1: it was one; 0: it
+ * was not; -1: a wrong one, which was said. ask: NULL where there are no words.
  */
 int ask_take(struct ask *ask, const char *words, const struct ask_option *own, int argc,
 	     char **argv, int *index);
@@ -40,6 +42,9 @@ int ask_options(struct ask *ask, const char *words, const struct ask_option *own
 int ask_parse(struct ask *ask, const char *words, const struct ask_option *own, int argc,
 	      char **argv);
 
+/* Takes the session that stands in front of other words, where one does: argv[1]. TOOL_OK, or
+ * TOOL_USAGE after saying that it was given by --session, too. */
+int ask_front_session(struct ask *ask, int *argc, char **argv);
 /* Was the parameter given? */
 bool ask_has(const struct ask *ask, const char *parameter);
 /* TOOL_OK or TOOL_FAILED. */

@@ -31,7 +31,7 @@ static int print(const json_t *answer)
 
 int tool_attach(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_ask_ struct ask ask = {.body = json_object()};
+	_cleanup_ask_ struct ask ask = {.body = json_object(), .no_session = true};
 	bool named, all = argc == 1;
 	char *rest = NULL;
 	long pid = 0;
@@ -56,11 +56,15 @@ int tool_attach(const struct tool_options *options, int argc, char **argv)
 
 int tool_detach(const struct tool_options *options, int argc, char **argv)
 {
+	_cleanup_ask_ struct ask ask = {0};
 	char *path = NULL;
+	int r = ask_parse(&ask, "", NULL, argc, argv);
 
-	if (argc != 2 || strspn(argv[1], "0123456789") != strlen(argv[1]) || !*argv[1])
-		return tool_usage("detach takes a session, as attach lists them");
-	if (asprintf(&path, ATTACHMENTS "/%s", argv[1]) < 0)
+	if (r != TOOL_OK)
+		return r;
+	if (!ask.session || strcmp(ask.session, "current") == 0)
+		return tool_usage("detach takes a session's number, as attach lists them");
+	if (asprintf(&path, ATTACHMENTS "/%s", ask.session) < 0)
 		return tool_no_memory();
 	return answer_ask(options, "DELETE", path, NULL, NULL);
 }

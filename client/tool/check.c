@@ -61,9 +61,7 @@ static int put_condition(struct ask *ask, const char *condition)
 static int parse(struct ask *ask, int argc, char **argv)
 {
 	bool allow_loss = false;
-	const struct ask_option own[] = {{"--session", &ask->session, NULL},
-					 {"--allow-loss", NULL, &allow_loss},
-					 {NULL, NULL, NULL}};
+	const struct ask_option own[] = {{"--allow-loss", NULL, &allow_loss}, {NULL, NULL, NULL}};
 	int i, r = ask_options(ask, "runs from to last stream", own, &argc, argv);
 
 	if (r == TOOL_OK && argc < 2)
@@ -81,6 +79,8 @@ static int print(const json_t *answer)
 {
 	const json_t *conditions = json_object_get(answer, "conditions"), *condition;
 	size_t i;
+	if (r == TOOL_OK)
+		r = ask_front_session(ask, &argc, argv);
 
 	json_array_foreach(conditions, i, condition)
 	{

@@ -266,14 +266,17 @@ static int show_range(const struct tool_options *options, struct ask *ask, const
 	return answer_ask(options, "GET", ask_path(ask, "critical-path"), NULL, print_range);
 }
 
+static bool has_range(const struct ask *ask)
+{
+	return ask_has(ask, "from") || ask_has(ask, "to") || ask_has(ask, "last");
+}
+
 int tool_critical_path(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_ask_ struct ask ask = {0};
 	const char *limit = NULL, *offset = NULL;
-	const struct ask_option own[] = {{"--session", &ask.session, NULL},
-					 {"--limit", &limit, NULL},
-					 {"--offset", &offset, NULL},
-					 {NULL, NULL, NULL}};
+	const struct ask_option own[] = {
+		{"--limit", &limit, NULL}, {"--offset", &offset, NULL}, {NULL, NULL, NULL}};
 	struct page page = {.limit = options->json ? LONG_MAX : atol(LIMIT_DEFAULT)};
 	int r = ask_options(&ask, "from to last stream frames sort", own, &argc, argv);
 
@@ -281,10 +284,12 @@ int tool_critical_path(const struct tool_options *options, int argc, char **argv
 		r = ask_number("--limit", limit, 1, LONG_MAX, &page.limit);
 	if (r == TOOL_OK)
 		r = ask_number("--offset", offset, 0, LONG_MAX, &page.offset);
+	if (r == TOOL_OK && (argc > 2 || has_range(&ask)))
+		r = ask_front_session(&ask, &argc, argv);
 	if (r != TOOL_OK)
 		return r;
 	if (argc > 2)
-		return tool_usage("critical-path takes one frame, not '%s'", argv[2]);
+		return tool_usage("critical-path takes a session and a frame, not '%s'", argv[2]);
 	return argc == 2 ? show_frame(options, &ask, argv[1], &page)
 			 : show_range(options, &ask, limit, offset);
 }

@@ -14,14 +14,21 @@ struct detail_query {
 	const char *mask, *unmask;
 };
 
+static bool is_level(const char *text)
+{
+	return strcmp(text, "inherit") == 0 || (strlen(text) == 1 && strchr("012", text[0]));
+}
+
+/* A number alone is a session; a path that is one comes as a JSON array, or with its level. */
 static int parse(struct detail_query *query, struct ask *ask, int argc, char **argv)
 {
-	const struct ask_option own[] = {{"--session", &ask->session, NULL},
-					 {"--mask", &query->mask, NULL},
+	const struct ask_option own[] = {{"--mask", &query->mask, NULL},
 					 {"--unmask", &query->unmask, NULL},
 					 {NULL, NULL, NULL}};
 	int r = ask_options(ask, "", own, &argc, argv);
 
+	if (r == TOOL_OK && !(argc == 3 && is_level(argv[2])))
+		r = ask_front_session(ask, &argc, argv);
 	if (r != TOOL_OK)
 		return r;
 	if (argc > 3)
@@ -30,8 +37,7 @@ static int parse(struct detail_query *query, struct ask *ask, int argc, char **a
 	query->level = argc > 2 ? argv[2] : NULL;
 	if ((query->mask != NULL) + (query->unmask != NULL) + (query->path != NULL) > 1)
 		return tool_usage("detail takes one of a path, --mask and --unmask");
-	if (query->level && strcmp(query->level, "inherit") != 0 &&
-	    (strlen(query->level) != 1 || !strchr("012", query->level[0])))
+	if (query->level && !is_level(query->level))
 		return tool_usage("a level is 0, 1, 2 or inherit, not %s", query->level);
 	return TOOL_OK;
 }

@@ -98,7 +98,7 @@ static int print(const json_t *answer)
 
 int tool_diff(const struct tool_options *options, int argc, char **argv)
 {
-	_cleanup_ask_ struct ask ask = {0};
+	_cleanup_ask_ struct ask ask = {.no_session = true};
 	int r = ask_options(&ask, "by limit floor-ms stream", NULL, &argc, argv);
 
 	if (r == TOOL_OK && argc < 3)

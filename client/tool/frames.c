@@ -16,6 +16,7 @@ struct frames_query {
 	const char *sort; /* a key of the API's frames; NULL: by number */
 	double over_ms;	  /* only frames of a longer wall time; < 0: all */
 	long last;
+	bool range; /* frames were named by number */
 };
 
 /* text NULL: it was not given. */
@@ -42,7 +43,7 @@ static int parse(struct frames_query *query, struct ask *ask, int argc, char **a
 					 {"--sort", &sort, NULL},
 					 {NULL, NULL, NULL}};
 	char rows[24];
-	int r = ask_parse(ask, "stream", own, argc, argv);
+	int r = ask_parse(ask, "stream from to", own, argc, argv);
 
 	*query = (struct frames_query){.over_ms = -1, .last = LAST_DEFAULT};
 	if (r == TOOL_OK)
@@ -51,8 +52,16 @@ static int parse(struct frames_query *query, struct ask *ask, int argc, char **a
 		r = ask_real("--over", "milliseconds", over, &query->over_ms);
 	if (r == TOOL_OK)
 		r = parse_sort(sort, &query->sort);
+	query->range = ask_has(ask, "from") || ask_has(ask, "to");
+	if (r == TOOL_OK && last && query->range && !query->sort && query->over_ms < 0)
+		return tool_usage("--last and --from or --to exclude each other, unless --sort or "
+				  "--over leave some out");
 	if (r != TOOL_OK)
 		return r;
+	if (query->range) {
+		query->last = last ? query->last : LAST_MAX;
+		return TOOL_OK;
+	}
 	snprintf(rows, sizeof(rows), "%ld", over || query->sort ? LAST_MAX : query->last);
 	return ask_add(ask, "last", rows);
 }
@@ -138,14 +147,30 @@ static void print_streams(const struct tool_options *options, const json_t *answ
 	}
 }
 
-/* How many of the stream's frames these are, where they are not all. */
-static void print_cut(const struct frames_query *query, const json_t *answer, size_t matched)
+/* The newest frames were asked for by number: of some there is no row. */
+static void print_missing(const struct frames_query *query, size_t shown, size_t kept)
+{
+	size_t asked = (size_t)query->last < kept ? (size_t)query->last : kept;
+
+	if (query->over_ms < 0 && !query->sort && shown < asked)
+		printf("%zu of the last %zu frames have rows: the marks of the others were lost\n",
+		       shown, asked);
+}
+
+/* How many of the stream's frames these are, or of the asked ones, where they are not all. */
+static void print_cut(const struct frames_query *query, const json_t *answer, size_t asked,
+		      size_t matched)
 {
 	const json_t *rows = json_object_get(answer, "rows");
 	size_t shown = json_array_size(json_object_get(answer, "frames"));
 	long long first = answer_integer(rows, "first"), last = answer_integer(rows, "last");
-	size_t kept = first ? (size_t)(last - first + 1) : 0;
+	size_t kept = query->range ? asked : first ? (size_t)(last - first + 1) : 0;
 
+	print_missing(query, shown, kept);
+	if (query->sort && !query->range)
+		printf("sorted are all frames that have a row (%lld..%lld), startup and paused "
+		       "ones too\n",
+		       last - first < LAST_MAX ? first : last - LAST_MAX + 1, last);
 	if (query->over_ms >= 0)
 		printf("%zu of %zu frames are longer than %g ms\n", matched, kept, query->over_ms);
 	else
@@ -163,7 +188,7 @@ int tool_frames(const struct tool_options *options, int argc, char **argv)
 	_cleanup_ask_ struct ask ask = {0};
 	struct frames_query query;
 	json_t *frames;
-	size_t matched;
+	size_t asked, matched;
 	int r = parse(&query, &ask, argc, argv);
 
 	if (r != TOOL_OK)
@@ -173,6 +198,7 @@ int tool_frames(const struct tool_options *options, int argc, char **argv)
 	if (r != TOOL_OK)
 		return r;
 	frames = json_object_get(answer, "frames");
+	asked = json_array_size(frames);
 	if (query.over_ms >= 0)
 		drop_short(frames, query.over_ms);
 	if (query.sort)
@@ -185,7 +211,7 @@ int tool_frames(const struct tool_options *options, int argc, char **argv)
 		return answer_print(answer);
 	answer_clean(answer);
 	r = answer_print_frames(frames);
-	print_cut(&query, answer, matched);
+	print_cut(&query, answer, asked, matched);
 	if (!ask_has(&ask, "stream") && json_is_null(json_object_get(answer, "rows")))
 		print_streams(options, answer);
 	return r;

@@ -50,7 +50,7 @@ static int print(const json_t *answer)
 int tool_import(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_ask_ struct ask ask = {0};
+	_cleanup_ask_ struct ask ask = {.no_session = true};
 	FILE *file;
 	int r = ask_options(&ask, "name frames", NULL, &argc, argv);
 

@@ -4,6 +4,7 @@
  * daemon's HTTP API like any other; it knows nothing that the API does not say. One thread, no
  * state.
  */
+#include "help.h"
 #include "tool.h"
 
 #include <stdarg.h>
@@ -49,94 +50,6 @@ static const struct tool_command commands[] = {
 	{"sampling", tool_sampling},
 	{"samples", tool_samples},
 };
-
-static const char help_text[] =
-	"fprof: records and shows the frames of games\n"
-	"\n"
-	"  fprof run [--name N] [--alloc] [--] COMMAND...  run a game under the recording hook\n"
-	"  fprof run --frames N [--skip M] --export FILE [--] COMMAND...\n"
-	"                                         measure N frames of it, end it, write a report\n"
-	"  fprof attach [PID | --name PATTERN]    record a game that runs already; list those\n"
-	"  fprof detach SESSION                   leave it alone again\n"
-	"  fprof status                           what the daemon does, and what it cannot\n"
-	"  fprof sessions                         games that were recorded\n"
-	"  fprof frames [SESSION] [--last N] [--stream NAME] [--over MS] [--sort wall|cpu|gpu]\n"
-	"                                         frames of a session; 'current' is the newest\n"
-	"  fprof frame [SESSION] N|slowest|latest [--stream NAME]\n"
-	"                                         a frame, and the zones that took its time\n"
-	"  fprof zones [SESSION] [--view flat|tree|calls|callers] [--name PATTERN] [--per frame]\n"
-	"              [--from N --to N | --last N] [--thread T]... [--sort KEY] [--limit N]\n"
-	"                                         where the time of a range of frames went\n"
-	"  fprof stats [SESSION] [--metric wall|cpu|gpu|wait|zone:NAME|counter:NAME]...\n"
-	"              [--over-ms MS] [--from N --to N | --last N]\n"
-	"                                         what frame times come to\n"
-	"  fprof verdict [SESSION] [--from N --to N | --last N]\n"
-	"                                         what held the frames back, and the numbers\n"
-	"  fprof critical-path [FRAME | --from N --to N] [--limit N]\n"
-	"                                         what frames waited for, moment by moment\n"
-	"  fprof sampling [on|off] [--hz N] [--session S]\n"
-	"                                         have stacks sampled, or no more\n"
-	"  fprof samples [SESSION] [--view flat|tree] [--from N --to N | --last N] [--thread "
-	"T]...\n"
-	"                [--limit N]              where the threads were, function by function\n"
-	"  fprof tail [SESSION]                   what each thread has open now, or had at the "
-	"end\n"
-	"  fprof record|freeze|stop|clear [SESSION]\n"
-	"                                         order a session to record, freeze or stop; empty "
-	"its\n"
-	"                                         history\n"
-	"  fprof detail [--session S] [PATH [0|1|2|inherit] | --mask CATEGORY | --unmask "
-	"CATEGORY]\n"
-	"                                         levels of detail by path ('main/frame/render')\n";
-
-static const char help_more[] =
-	"  fprof dashboard [--open]               the page's address\n"
-	"  fprof snapshot NAME [--session S] [--seconds N | --from N --to N]\n"
-	"                                         keep the last seconds to compare with\n"
-	"  fprof trigger [SESSION] [clear | --list FILE | --frame-ms MS [--times-median N]\n"
-	"                [--floor-ms MS] [--before N] [--after N] [--keep N] [--freeze]]\n"
-	"                                         what makes a frame a spike; --frame-ms 33 is the "
-	"usual\n"
-	"  fprof spikes [SESSION]                 what was kept because a trigger fired\n"
-	"  fprof diff A B [--by self|total] [--limit N] [--floor-ms MS] [--stream NAME]\n"
-	"                                         what moved between sessions, ranges (S:FROM-TO) "
-	"or\n"
-	"                                         snapshots; several joined by commas are runs\n"
-	"  fprof check CONDITION... [--session S [--from N --to N | --last N] | --runs A,B,...]\n"
-	"              [--stream NAME] [--allow-loss]\n"
-	"                                         the regression gate: 'frame.p99<=16.7', or "
-	"frame.p99\n"
-	"                                         baseline=NAME tolerance=5% floor_ms=0.2\n"
-	"  fprof export [SESSION] [--format chrome|vprof|speedscope|folded] [--from N --to N | "
-	"--last N]\n"
-	"               [--stream NAME] -o FILE   frames as a file for other tools\n"
-	"  fprof save [SESSION] [--from N --to N | --last N] [--tail] [--name NAME] [--note TEXT]\n"
-	"             [-o FILE]                   keep frames for good, and write them to a file\n"
-	"  fprof captures [delete ID | name ID NAME | note ID TEXT]\n"
-	"                                         what is kept\n"
-	"  fprof import FILE [--name NAME] [--frames zone:NAME|instant:NAME]\n"
-	"                                         a .fprof file, or another tool's, as a session\n"
-	"  fprof query [--session S] [--limit N] [--csv] SQL|- [PARAMETER...] [-- PARAMETER...]\n"
-	"                                         SQL over what was recorded\n"
-	"  fprof selftest                         record known events and compare what comes back\n"
-	"  fprof --version | --help\n";
-
-static const char help_options[] =
-	"\n"
-	"Options of all commands:\n"
-	"  --json             print JSON\n"
-	"  --url URL          ask the daemon at URL, e.g. http://127.0.0.1:7600 ($FPROF_URL); else "
-	"its\n"
-	"                     Unix socket in $XDG_RUNTIME_DIR/fprofd or in /run/fprofd, or in the\n"
-	"                     directory of $FPROF_SOCKET alone where that is set\n"
-	"  --token-file FILE  bearer token for --url ($FPROF_TOKEN holds a token itself)\n"
-	"\n"
-	"Exit codes: 0 done; 1 failed or not found; 2 wrong usage; 3 check: inconclusive; 77 no "
-	"daemon answers or "
-	"something\n"
-	"is missing here; 78 an unusable option, variable or file. `run` becomes the game: its "
-	"exit\n"
-	"status and signals are the game's (127: no such command, 126: it cannot be run).\n";
 
 void tool_clean(char *text)
 {
@@ -260,17 +173,20 @@ static int filter_common(int argc, char **argv, struct tool_options *options)
 	return kept;
 }
 
-int tool_help(void)
-{
-	fputs(help_text, stdout);
-	fputs(help_more, stdout);
-	fputs(help_options, stdout);
-	return TOOL_OK;
-}
-
 static bool asks_for_help(const char *argument)
 {
 	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+static bool any_asks_for_help(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (asks_for_help(argv[i]))
+			return true;
+	}
+	return false;
 }
 
 static int print_version(bool json)
@@ -285,7 +201,7 @@ static int print_version(bool json)
 static int answer_itself(const char *name, bool json)
 {
 	if (asks_for_help(name) || strcmp(name, "help") == 0)
-		return tool_help();
+		return help_all();
 	if (strcmp(name, "--version") == 0)
 		return print_version(json);
 	return tool_usage("there is no command '%s'", name);
@@ -314,8 +230,9 @@ int main(int argc, char **argv)
 		argc = filter_common(argc, argv, &options);
 	if (argc < 0)
 		return TOOL_USAGE;
-	if (argc > 1 && command && asks_for_help(argv[1]))
-		return tool_help();
+	if (command && (command->run == tool_run ? argc > 1 && asks_for_help(argv[1])
+						 : any_asks_for_help(argc, argv)))
+		return help_command(argv[0]);
 	if (options.url && options.url[0] == '\0')
 		options.url = NULL;
 	if (!command) {

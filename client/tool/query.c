@@ -29,7 +29,7 @@ static int take_words(struct query *q, struct ask *ask, int argc, char **argv)
 	q->params = argv;
 	for (i = 1; i < argc; i++) {
 		char *argument = argv[i];
-		int taken = options ? ask_take(ask, "session limit", own, argc, argv, &i) : 0;
+		int taken = options ? ask_take(ask, "limit", own, argc, argv, &i) : 0;
 
 		if (taken < 0)
 			return TOOL_USAGE;
@@ -49,10 +49,27 @@ static int take_words(struct query *q, struct ask *ask, int argc, char **argv)
 	return TOOL_OK;
 }
 
+/* SQL is no number: then it is the session, and the next word is the SQL. */
+static int take_front_session(struct query *q, struct ask *ask)
+{
+	char *words[] = {NULL, (char *)q->sql, NULL};
+	int count = 2, r = ask_front_session(ask, &count, words);
+
+	if (r == TOOL_OK && count == 1) {
+		q->sql = *q->params++;
+		q->param_count--;
+	}
+	return r;
+}
+
 static int parse(struct query *q, struct ask *ask, int argc, char **argv)
 {
 	int r = take_words(q, ask, argc, argv);
 
+	if (r == TOOL_OK && q->param_count > 0)
+		r = take_front_session(q, ask);
+	if (r == TOOL_OK && ask->session)
+		r = ask_add(ask, "session", ask->session);
 	if (r == TOOL_OK && !q->sql)
 		return tool_usage("query takes SQL, or - to read it");
 	return r == TOOL_OK ? ask_add(ask, "format", "json") : r;

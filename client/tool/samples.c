@@ -57,10 +57,11 @@ int tool_sampling(const struct tool_options *options, int argc, char **argv)
 	_cleanup_ask_ struct ask ask = {0};
 	_cleanup_json_ json_t *body = NULL;
 	const char *hz = NULL;
-	const struct ask_option own[] = {
-		{"--session", &ask.session, NULL}, {"--hz", &hz, NULL}, {NULL, NULL, NULL}};
+	const struct ask_option own[] = {{"--hz", &hz, NULL}, {NULL, NULL, NULL}};
 	int r = ask_options(&ask, "", own, &argc, argv);
 
+	if (r == TOOL_OK)
+		r = ask_front_session(&ask, &argc, argv);
 	if (r != TOOL_OK)
 		return r;
 	if (!parse_order(argc, argv, hz, &body))

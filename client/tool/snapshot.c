@@ -18,8 +18,10 @@ static int print(const json_t *answer)
 int tool_snapshot(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_ask_ struct ask ask = {.body = json_object()};
-	int r = ask_options(&ask, "session seconds% from# to#", NULL, &argc, argv);
+	int r = ask_options(&ask, "seconds% from# to#", NULL, &argc, argv);
 
+	if (r == TOOL_OK && argc > 2)
+		r = ask_front_session(&ask, &argc, argv);
 	if (r != TOOL_OK)
 		return r;
 	if (argc < 2)
@@ -28,5 +30,7 @@ int tool_snapshot(const struct tool_options *options, int argc, char **argv)
 		return tool_usage("snapshot does not know '%s'", argv[2]);
 	if (json_object_set_new(ask.body, "name", json_string(argv[1])) < 0)
 		return tool_usage("a name is a text in UTF-8");
+	if (ask.session)
+		json_object_set_new(ask.body, "session", json_string(ask.session));
 	return answer_ask(options, "POST", strdup("/api/v1/snapshots"), ask.body, print);
 }

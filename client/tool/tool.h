@@ -57,9 +57,6 @@ int tool_import(const struct tool_options *options, int argc, char **argv);
 int tool_query(const struct tool_options *options, int argc, char **argv);
 int tool_selftest(const struct tool_options *options, int argc, char **argv);
 
-/* Prints the help; returns TOOL_OK. */
-int tool_help(void);
-
 /* "fprof: " and the message, cleaned, on stderr. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

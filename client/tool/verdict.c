@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORST 5
 
@@ -45,9 +46,29 @@ static void print_worst(const json_t *frames)
 		       answer_text(sorted[i], "bound_by"), answer_text(sorted[i], "sentence"));
 }
 
+/* Whether a wait for the present is the display's, or a limiter's in the driver, is told by the
+ * display's refresh rate. */
+static bool lacks_refresh_rate(const json_t *answer)
+{
+	const json_t *parts = json_object_get(answer, "parts"), *part;
+	long long present_ns = 0;
+	size_t i;
+
+	json_array_foreach(parts, i, part)
+	{
+		if (strcmp(answer_text(part, "part"), "present") == 0)
+			present_ns += answer_integer(part, "ns");
+	}
+	return strcmp(answer_text(answer, "bound_by"), "unknown") == 0 &&
+	       2 * present_ns > answer_integer(answer, "wall_ns") &&
+	       json_is_null(json_object_get(json_object_get(answer, "display"), "source"));
+}
+
 static int print(const json_t *answer)
 {
-	printf("bound by %s: %s\n", answer_text(answer, "bound_by"),
+	printf("bound by %s%s: %s\n", answer_text(answer, "bound_by"),
+	       lacks_refresh_rate(answer) ? " (the present; no display's refresh rate is known)"
+					  : "",
 	       answer_text(answer, "sentence"));
 	print_parts(answer);
 	print_worst(json_object_get(answer, "frames"));

@@ -85,8 +85,38 @@ expect help 0 'Exit codes: 0 done' --help
 expect an_unknown_command 2 "no command 'frobnicate'" frobnicate
 expect status_is_readable 0 '^clock +(tsc|cntvct|monotonic), [0-9]+\.[0-9] MHz' status
 expect status_has_units 0 '^history +[0-9]+\.[0-9] of 128 MiB, 600 frames' status
-expect help_of_a_command 0 'Exit codes: 0 done' status -h
-expect help_of_run 0 'Exit codes: 0 done' run --help
+expect help_of_a_command 0 '^  fprof status  ' status -h
+expect help_of_run 0 '^  --skip M ' run --help
+expect help_behind_other_words 0 'METRIC +frame, cpu, gpu, wait, ' check 'frame.p99<=1' --help
+
+# Options that the help names are in the man page; those of a command's synopsis there are in its help.
+options() {
+	grep -oE -- '(^|[^-a-z])--?[a-z][-a-z]*' | grep -oE -- '--?[a-z].*' | sort -u
+}
+lacking() { # file, what it is; options at standard input
+	local option
+	while read -r option; do
+		grep -qE -- "(^|[^-a-z])$option([^-a-z]|\$)" "$1" || echo "$option is not in $2"
+	done
+}
+man_agrees() { # command
+	"$B/fprof" "$1" --help >"$TMP/help"
+	options <"$TMP/help" | lacking "$TMP/man" 'the man page'
+	awk -v c="$1" 'BEGIN { n = -1 } /^\.SY/ { n = 0; next } /^\.YS/ { n = -1 }
+		n >= 0 && ++n == 1 { own = index(" " $0 " ", " " c " ") }
+		n > 0 && own' "$TMP/man" | options | lacking "$TMP/help" 'its help'
+}
+sed 's/\\-/-/g; s/\\f[A-Z]//g' docs/man/fprof.1 >"$TMP/man"
+said=$(for command in run attach detach status sessions frames frame zones stats verdict critical-path sampling samples tail record \
+	freeze stop clear detail dashboard snapshot trigger spikes diff check export save captures import query selftest; do
+	man_agrees "$command" | sed "s/^/$command: /"
+	[ -s "$TMP/help" ] || echo "$command has no help"
+done)
+if [ -z "$said" ]; then
+	ok the_man_page_agrees_with_the_help
+else
+	fail the_man_page_agrees_with_the_help "$said"
+fi
 if "$B/fprof" status | grep -q refused; then
 	fail status_has_no_refusals "$("$B/fprof" status)"
 else
@@ -109,10 +139,16 @@ name=game
 expect sessions_are_listed 0 "^ *[0-9]+ +[0-9]+ +$name +ended " sessions
 expect frames_are_in_ms 0 '^ *40 +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{3} ' frames --last 3
 expect cut_frames_are_said 0 '^3 of 40 frames' frames --last 3
+expect frames_by_their_numbers 0 '^5 of 5 frames$' frames --from 5 --to 9
+expect frames_by_number_and_by_count 2 'exclude each other' frames --from 5 --last 3
+expect a_session_by_option 0 '^40 of 40 frames$' frames --session current --last 40
+expect two_sessions 2 "two sessions are given: 'current' and '1'" frames 1 --session current
+expect a_session_in_front_of_sql 0 '^ *40$' query current 'SELECT count(*) FROM frame_times'
+expect two_statements_are_wrong_usage 2 'one statement at a time' query 'SELECT 1; SELECT 2'
 expect all_frames_are_said 0 '^40 of 40 frames$' frames current --last=100
 expect frames_of_a_stream 0 ' of [0-9]+ frames' frames --stream audio
 expect an_unknown_stream 1 'There is no such stream' frames --stream 'no/such stream'
-expect an_unknown_session 1 'There is no such session' frames 999
+expect an_unknown_session 1 '^fprof: There is no such session, or it is gone' frames 999
 expect frames_without_a_number 2 'a number from 1 to 3600' frames --last many
 expect frames_of_no_session 2 "SESSION is a number .* or 'current', not 'abc'" frames abc
 expect tail_of_no_session 2 "SESSION is a number .* or 'current', not '0'" tail 0
@@ -128,7 +164,7 @@ expect a_frames_zones 0 '^main +frame_cap \(wait: cap\) +examples/game\.c:[0-9]+
 expect a_frame_names_its_waits 0 '\(wait: cap\)' frame 7
 expect the_slowest_frame_by_name 0 '"wall_ns"' frame slowest --json
 expect_json the_slowest_frame_is_one_of_them "$slowest >= .wall_ns"
-expect the_critical_path_of_a_frame_is_paged 0 '^1 of [0-9]+ rows; frame 7, ' critical-path 7 --limit 1
+expect the_critical_path_of_a_frame_is_paged 0 '^1 of [0-9]+ rows; frame 7, ' critical-path current 7 --limit 1
 expect no_such_frame 1 'There is no such frame' frame 4000
 expect no_frame 2 "a frame's number, 'slowest' or 'latest'" frame
 expect a_frame_without_a_number 2 "'slowest' or 'latest', not 'third'" frame third
@@ -179,6 +215,28 @@ kill "$waiter"
 # A game that marks no frame but those of a stream of its own.
 gcc -std=c11 -I. -Iclient -o "$TMP/named" tests/browser/named.c -L"$B" -lfprof -Wl,-rpath,"$B" && "$TMP/named"
 expect frames_of_no_main_stream_name_the_others 0 "^the session has a stream of its own: --stream 'tick'$" frames
+
+cat >"$TMP/swaps.c" <<'END'
+#include <fprof.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 20; i++) {
+		{
+			FPROF_WAIT_PRESENT("swap");
+			usleep(3000);
+		}
+		fprof_frame_mark();
+	}
+	return 0;
+}
+END
+gcc -std=gnu11 -Iclient -o "$TMP/swaps" "$TMP/swaps.c" -L"$B" -lfprof -Wl,-rpath,"$B" && "$TMP/swaps"
+if "$B/fprof" verdict --json | jq -e '.bound_by == "unknown" and .display.source == null' >/dev/null; then
+	expect a_present_that_cannot_be_told_says_what_lacks 0 "^bound by unknown \(the present; no display's refresh rate is known\): " verdict
+else
+	echo "skip a_present_that_cannot_be_told_says_what_lacks: the kernel, or a display, tells it"
+fi
 
 # Triggers of a live game, and what they keep.
 "$B/game" --frames 0 --fps 60 --zones 50 --hitch-every 70 --hitch-ms 100 >/dev/null 2>&1 &
