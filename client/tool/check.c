@@ -64,6 +64,8 @@ static int parse(struct ask *ask, int argc, char **argv)
 	const struct ask_option own[] = {{"--allow-loss", NULL, &allow_loss}, {NULL, NULL, NULL}};
 	int i, r = ask_options(ask, "runs from to last stream", own, &argc, argv);
 
+	if (r == TOOL_OK)
+		r = ask_front_session(ask, &argc, argv);
 	if (r == TOOL_OK && argc < 2)
 		return tool_usage("check needs a condition, as in: fprof check 'frame.p99<=16.7'");
 	if (r == TOOL_OK && ask->session && ask_has(ask, "runs"))
@@ -79,8 +81,6 @@ static int print(const json_t *answer)
 {
 	const json_t *conditions = json_object_get(answer, "conditions"), *condition;
 	size_t i;
-	if (r == TOOL_OK)
-		r = ask_front_session(ask, &argc, argv);
 
 	json_array_foreach(conditions, i, condition)
 	{
