@@ -81,7 +81,7 @@ void api_sampling_set(const struct api *api, const struct api_request *q, struct
 		return;
 	r = stack_trace_order(api->context->stack_trace, s.row.id, hz, &order);
 	if (r == 0)
-		r = control_set_sampling(drain_controls(api->context->drain), s.row.id, hz);
+		r = control_set_sampling(drain_controls(api->context->drain), s.row.id, order.hz);
 	if (r < 0)
 		fail(a, s.row.id, &order, r);
 	else

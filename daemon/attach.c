@@ -370,11 +370,13 @@ static void mark_all(struct attach *a, const char *reason)
 /* The helper is gone, and what it had in the kernel. */
 static void check_helper(struct attach *a)
 {
+	const char *reason = probe_client_lost(&a->client);
+
 	if (!a->open || probe_client_is_alive(&a->client))
 		return;
-	mark_all(a, "fprof-probe has ended");
+	mark_all(a, reason);
 	reap(a);
-	say_state(a, SOURCE_UNAVAILABLE, "fprof-probe has ended", "look at its log");
+	say_state(a, SOURCE_UNAVAILABLE, reason, "look at its log");
 }
 
 /* ---- the thread ---- */
@@ -476,8 +478,7 @@ int attach_new(struct drain *drain, struct listen *listen, struct loop_calls *ca
 	a->games = listen_games(listen);
 	a->calls = calls;
 	a->status = status;
-	probe_client_init(&a->client);
-	a->client.source = PROBE_PRESENT;
+	probe_client_init(&a->client, PROBE_PRESENT, status, "attach");
 	pthread_mutex_init(&a->asking, NULL);
 	pthread_mutex_init(&a->lock, NULL);
 	cond_init_monotonic(&a->wake);
@@ -501,6 +502,7 @@ void attach_stop(struct attach *attach)
 	attach->stop = true;
 	pthread_cond_signal(&attach->wake);
 	pthread_mutex_unlock(&attach->lock);
+	probe_client_cancel(&attach->client);
 	pthread_join(attach->thread, NULL);
 	attach->running = false;
 	pthread_mutex_lock(&attach->asking);
@@ -514,6 +516,7 @@ void attach_free(struct attach *attach)
 	if (!attach)
 		return;
 	attach_stop(attach);
+	probe_client_deinit(&attach->client);
 	VEC_FREE(&attach->all);
 	pthread_cond_destroy(&attach->wake);
 	pthread_mutex_destroy(&attach->lock);

@@ -400,6 +400,7 @@ static void stop(struct app *app)
 	attach_stop(app->attach);
 	listen_free(app->listen);
 	drain_stop(app->drain);
+	stack_trace_stop(app->stack_trace);
 	set_http(app, NULL);
 	http_free(http);
 	sampler_free(app->sampler);

@@ -14,20 +14,43 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ANSWER_SECONDS 10
-#define END_MS	       1000
+#define PATIENCE_MS 10000
+#define END_MS	    1000
 
-void probe_client_init(struct probe_client *client)
+static const char no_answer[] = "fprof-probe does not answer", see_log[] = "look at its log";
+
+void probe_client_init(struct probe_client *client, enum probe_source source, struct status *status,
+		       const char *name)
 {
-	*client = (struct probe_client){.fd = -1};
+	*client = (struct probe_client){
+		.fd = -1,
+		.source = source,
+		.status = status,
+		.name = name,
+		.patience_ms = PATIENCE_MS,
+		.cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+	};
+}
+
+void probe_client_deinit(struct probe_client *client)
+{
+	probe_client_close(client);
+	if (client->cancel >= 0)
+		close(client->cancel);
+	client->cancel = -1;
+}
+
+void probe_client_cancel(const struct probe_client *client)
+{
+	eventfd_write(client->cancel, 1);
 }
 
 static void wait_for_end(pid_t pid)
@@ -61,7 +84,8 @@ static int fail(struct probe_client *client, int error, const char *reason, cons
 static int connect_service(struct probe_client *client)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PROBE_SOCKET};
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* A service that takes no connections lets others wait for ever. */
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
 		return -errno;
@@ -86,7 +110,6 @@ static bool in_container(void)
 
 static int get_connected(struct probe_client *client)
 {
-	struct timeval patience = {.tv_sec = ANSWER_SECONDS};
 	int r = connect_service(client);
 
 	if (r < 0 && geteuid() == 0)
@@ -95,6 +118,8 @@ static int get_connected(struct probe_client *client)
 		return r == -ENOENT ? fail(client, r, HELPER_MISSING("fprof-probe"), HELPER_FIX)
 				    : fail(client, r, "fprof-probe cannot be started",
 					   "look at its file's rights");
+	if (r == -EAGAIN)
+		return fail(client, r, no_answer, see_log);
 	if (r < 0 && in_container())
 		return fail(client, r,
 			    "fprofd runs in a container, and nobody listens at " PROBE_SOCKET,
@@ -103,7 +128,6 @@ static int get_connected(struct probe_client *client)
 	if (r < 0)
 		return fail(client, r, "nobody listens at " PROBE_SOCKET,
 			    "sudo systemctl enable --now fprof-probe.socket");
-	setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	return 0;
 }
 
@@ -137,8 +161,21 @@ static struct probe_request request(const struct probe_client *client, uint16_t 
 				      .source = client->source};
 }
 
-static int ask(struct probe_client *client, const struct probe_request *q, struct probe_answer *ret,
-	       int fds[2])
+static int wait_for_answer(const struct probe_client *client)
+{
+	struct pollfd fds[] = {{client->fd, POLLIN, 0}, {client->cancel, POLLIN, 0}};
+	int r;
+
+	do {
+		r = poll(fds, ARRAY_SIZE(fds), client->patience_ms);
+	} while (r < 0 && errno == EINTR);
+	if (fds[1].revents)
+		return -ECANCELED;
+	return r < 0 ? -errno : r == 0 ? -ETIMEDOUT : 0;
+}
+
+static int exchange(const struct probe_client *client, const struct probe_request *q,
+		    struct probe_answer *ret, int fds[2])
 {
 	union {
 		struct cmsghdr header;
@@ -150,14 +187,14 @@ static int ask(struct probe_client *client, const struct probe_request *q, struc
 				 .msg_control = &control,
 				 .msg_controllen = sizeof(control)};
 	ssize_t n;
+	int r;
 
-	if (client->fd < 0 || send(client->fd, q, sizeof(*q), MSG_NOSIGNAL) < 0)
+	if (client->fd < 0 || send(client->fd, q, sizeof(*q), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return -ECONNRESET;
-	do {
-		n = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return -ETIMEDOUT;
+	r = wait_for_answer(client);
+	if (r < 0)
+		return r;
+	n = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n > 0)
 		take_fds(&message, fds);
 	if (n != sizeof(*ret) || ret->magic != PROBE_MAGIC || ret->op != q->op)
@@ -166,17 +203,42 @@ static int ask(struct probe_client *client, const struct probe_request *q, struc
 	return ret->status;
 }
 
+/* Of no more use. One that sleeps would do what it was asked for when it wakes. */
+static void give_up(struct probe_client *client)
+{
+	if (client->fd >= 0)
+		shutdown(client->fd, SHUT_RDWR);
+	if (client->pid > 0)
+		kill(client->pid, SIGKILL);
+}
+
+static int ask(struct probe_client *client, const struct probe_request *q, struct probe_answer *ret,
+	       int fds[2])
+{
+	int r;
+
+	status_awaits(client->status, client->name, no_answer, see_log);
+	r = exchange(client, q, ret, fds);
+	status_awaits(client->status, client->name, NULL, NULL);
+	client->hung |= r == -ETIMEDOUT;
+	if (r == -ETIMEDOUT || r == -ECONNRESET)
+		give_up(client);
+	return r;
+}
+
 /* Why a request failed, as the answer has it or as there was none. */
 static int fail_asked(struct probe_client *client, int error, const struct probe_answer *answer)
 {
 	const char *reason = answer->reason, *fix = answer->fix;
 
 	if (!*reason && (error == -ECONNRESET || error == -ETIMEDOUT)) {
-		reason = error == -ETIMEDOUT ? "fprof-probe does not answer"
-			 : client->pid > 0   ? "fprof-probe ended before it answered"
-					     : "fprof-probe hung up before it answered: it ended, "
-					       "or serves too many connections";
-		fix = "look at its log";
+		reason = client->hung	   ? no_answer
+			 : client->pid > 0 ? "fprof-probe ended before it answered"
+					   : "fprof-probe hung up before it answered: it ended, "
+					     "or serves too many connections";
+		fix = see_log;
+	} else if (error == -ECANCELED) {
+		reason = "fprofd is ending";
 	}
 	return fail(client, error, *reason ? reason : strerror(-error), fix);
 }
@@ -195,6 +257,7 @@ int probe_client_open(struct probe_client *client, struct probe_ring *ret_ring)
 
 	if (r < 0)
 		return r;
+	client->hung = false;
 	r = ask(client, &q, &answer, fds);
 	if (r == 0 && (fds[0] < 0 || fds[1] < 0 || !is_power(answer.ring_bytes)))
 		r = -EPROTO;
@@ -290,4 +353,9 @@ bool probe_client_is_alive(const struct probe_client *client)
 
 	return client->fd >= 0 && recv(client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
 	       (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+const char *probe_client_lost(const struct probe_client *client)
+{
+	return client->hung ? no_answer : "fprof-probe has ended";
 }

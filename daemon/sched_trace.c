@@ -10,7 +10,8 @@
  * that is removed is only marked, and freed by the thread after a last reading.
  *
  * A helper that is gone is noticed at the next flush: what is in the buffer is read, from there on
- * nothing is known, and another helper is asked for (retry.h). While one that was there is missed,
+ * nothing is known, and another helper is asked for (retry.h). One that does not answer is gone at
+ * once, with what its buffer has since the last reading. While one that was there is missed,
  * or ended as it was asked, the store is told that nobody listens. Some time after the last game
  * the helper is let go, and with it what it has in the kernel: there it costs each switch of
  * everybody.
@@ -127,9 +128,10 @@ static void note_lost(struct sched_trace *s)
 
 static void helper_lost(struct sched_trace *s)
 {
-	log_warning("scheduler: fprof-probe has ended");
-	status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, "fprof-probe has ended",
-		      "look at its log");
+	const char *reason = probe_client_lost(&s->client);
+
+	log_warning("scheduler: %s", reason);
+	status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, reason, "look at its log");
 	note_lost(s);
 	s->now.interruptions++;
 	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
@@ -143,7 +145,7 @@ static void helper_add(struct sched_trace *s, struct traced *t)
 
 	t->added = true; /* once is enough: a refusal stays one */
 	t->heard_from = r < 0 ? 0 : clock_ns(CLOCK_MONOTONIC);
-	if (r == -ECONNRESET || r == -ETIMEDOUT) {
+	if (r < 0 && !probe_client_is_alive(&s->client)) {
 		helper_lost(s);
 	} else if (r < 0 && r != -ESRCH) {
 		status_source(s->status, "scheduler", SOURCE_DEGRADED, s->client.reason,
@@ -325,20 +327,25 @@ static void take_over(struct sched_trace *s)
 	s->sessions.count = kept;
 }
 
+static void helper_forget(struct sched_trace *s, struct traced *t)
+{
+	if (s->open && t->added && probe_client_remove(&s->client, t->process.pid) < 0 &&
+	    !probe_client_is_alive(&s->client))
+		helper_lost(s);
+}
+
 static void drop_gone(struct sched_trace *s)
 {
 	size_t i, kept = 0;
 
+	for (i = 0; i < s->mine.count; i++)
+		if (s->mine.at[i]->ended)
+			helper_forget(s, s->mine.at[i]);
 	for (i = 0; i < s->mine.count; i++) {
-		struct traced *t = s->mine.at[i];
-
-		if (!t->ended) {
-			s->mine.at[kept++] = t;
-			continue;
-		}
-		if (s->open && t->added)
-			probe_client_remove(&s->client, t->process.pid);
-		traced_free(t);
+		if (s->mine.at[i]->ended)
+			traced_free(s->mine.at[i]);
+		else
+			s->mine.at[kept++] = s->mine.at[i];
 	}
 	s->mine.count = kept;
 }
@@ -463,7 +470,7 @@ int sched_trace_new(const struct config *config, struct store *store, struct sta
 		return -ENOMEM;
 	s->store = store;
 	s->status = status;
-	probe_client_init(&s->client);
+	probe_client_init(&s->client, PROBE_SCHED, status, "scheduler");
 	r = start(s, config);
 	if (r < 0) {
 		sched_trace_free(s);
@@ -483,12 +490,14 @@ void sched_trace_free(struct sched_trace *trace)
 	trace->stop = true;
 	pthread_cond_signal(&trace->wake);
 	pthread_mutex_unlock(&trace->lock);
+	probe_client_cancel(&trace->client);
 	if (trace->running)
 		pthread_join(trace->thread, NULL);
 	take_over(trace);
 	if (trace->mine.count > 0)
 		flush(trace, false);
 	helper_close(trace);
+	probe_client_deinit(&trace->client);
 	for (i = 0; i < trace->mine.count; i++)
 		traced_free(trace->mine.at[i]);
 	VEC_FREE(&trace->mine);

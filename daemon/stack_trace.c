@@ -6,11 +6,12 @@
  *
  * Callers touch the list of sessions, their orders and what is told of them under the lock, and
  * nothing else; a session that is removed is only marked, and freed by the thread after a last
- * reading. An order is settled by the thread, which whoever gave it waits for.
+ * reading. An order is settled by the thread, which whoever gave it waits for: it stands from then
+ * on, or the one before it does still.
  *
- * A helper that is gone is noticed at the next flush; what was sampled is so again as soon as
- * another one can be had (retry.h). The configuration's order is tried like that, too: nobody waits
- * for it.
+ * A helper that is gone is noticed at the next flush, one that does not answer at once. What stands
+ * is tried again as soon as another one can be had (retry.h), and so is the configuration's order,
+ * which nobody waits for.
  */
 #include "stack_trace.h"
 
@@ -34,13 +35,14 @@ struct sampled {
 	uint64_t id;
 	/* under the lock */
 	bool gone;
-	uint32_t wanted; /* hz */
-	bool settled;	 /* as wanted, or order.reason says why not */
-	struct stack_order order;
+	uint32_t wanted;	   /* hz */
+	uint32_t standing;	   /* what holds where wanted is refused; set by the thread */
+	bool settled;		   /* as wanted, or refused */
+	struct stack_order order;  /* how it is */
+	struct stack_order answer; /* to the last order */
 	/* the thread's */
 	bool ended;
-	bool again;  /* it would be sampled, if there were a helper: tried when that is due */
-	uint32_t hz; /* in force */
+	uint32_t hz; /* in force; where it is not standing's, that is tried when it is due */
 	uint64_t period_ns, taken, lost;
 	bool unnamed;	/* there are functions whose names are still to come */
 	uint64_t until; /* CLOCK_MONOTONIC: how long its names are waited for once it has ended */
@@ -123,7 +125,6 @@ static int helper_open(struct stack_trace *s)
 
 	if (s->open)
 		return 0;
-	s->client.source = PROBE_STACKS;
 	r = probe_client_open(&s->client, &s->ring);
 	if (r < 0)
 		return r;
@@ -253,39 +254,111 @@ static void read_samples(struct stack_trace *s)
 	note_lost(s, now);
 }
 
+/* Those that were sampled are to be again: by another helper. */
+static void helper_lost(struct stack_trace *s)
+{
+	const char *reason = probe_client_lost(&s->client), *fix = "look at its log";
+	size_t i;
+
+	read_samples(s);
+	s->now.interruptions++;
+	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
+	status_source(s->status, "stacks", SOURCE_UNAVAILABLE, reason, fix);
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < s->mine.count; i++) {
+		struct sampled *g = s->mine.at[i];
+
+		if (!g->hz)
+			continue;
+		g->order.hz = 0;
+		snprintf(g->order.reason, sizeof(g->order.reason), "%s", reason);
+		snprintf(g->order.fix, sizeof(g->order.fix), "%s", fix);
+	}
+	pthread_mutex_unlock(&s->lock);
+	helper_close(s);
+}
+
 /* ---- orders ---- */
 
-static int begin(struct stack_trace *s, struct sampled *g, uint32_t hz)
+static int sample(struct stack_trace *s, struct sampled *g, uint32_t hz)
 {
-	int fd = -1, r = helper_open(s);
+	uint64_t period_ns = period_of(hz);
+	int fd = -1, r = probe_client_sample(&s->client, g->process.pid, period_ns, &fd);
 
-	if (r < 0)
-		return r;
-	g->period_ns = period_of(hz);
-	r = probe_client_sample(&s->client, g->process.pid, g->period_ns, &fd);
 	if (r < 0)
 		return r;
 	stack_process_maps(&g->process, fd);
+	g->period_ns = period_ns;
 	g->hz = hz;
 	status_source(s->status, "stacks", SOURCE_ON, NULL, NULL);
 	return 0;
 }
 
 /* What came until then is read. */
+static int stop(struct stack_trace *s, struct sampled *g)
+{
+	int r = probe_client_remove(&s->client, g->process.pid);
+
+	read_samples(s);
+	g->hz = 0;
+	return r;
+}
+
+static int begin(struct stack_trace *s, struct sampled *g, uint32_t hz)
+{
+	uint32_t before = g->hz;
+	int r = helper_open(s);
+
+	if (r == 0 && before)
+		r = stop(s, g);
+	if (r == 0)
+		r = sample(s, g, hz);
+	if (r < 0 && before)
+		(void)sample(s, g, before); /* else it is tried again, as it stands */
+	return r;
+}
+
+static bool any_stands(const struct stack_trace *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->mine.count; i++)
+		if (s->mine.at[i]->standing)
+			return true;
+	return false;
+}
+
 static void end(struct stack_trace *s, struct sampled *g)
 {
-	if (!g->hz && !g->again)
+	if (!g->hz && !g->standing)
 		return;
-	if (s->open && g->hz) {
-		probe_client_remove(&s->client, g->process.pid);
-		read_samples(s);
+	if (g->hz) {
+		if (stop(s, g) < 0 && !probe_client_is_alive(&s->client))
+			helper_lost(s);
 		flush(s);
 	}
-	g->hz = 0;
-	if (sampled_now(s) == 0) {
+	pthread_mutex_lock(&s->lock);
+	g->standing = 0;
+	pthread_mutex_unlock(&s->lock);
+	if (!any_stands(s)) {
 		helper_close(s);
 		say_off(s);
 	}
+}
+
+static void note_refused(struct stack_trace *s, const struct sampled *g)
+{
+	if (s->open && !probe_client_is_alive(&s->client)) {
+		helper_lost(s);
+		return;
+	}
+	if (g->hz)
+		return;
+	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
+	status_source(s->status, "stacks", sampled_now(s) ? SOURCE_DEGRADED : SOURCE_UNAVAILABLE,
+		      s->client.reason, s->client.fix);
+	if (sampled_now(s) == 0)
+		helper_close(s);
 }
 
 /* What became of an order. */
@@ -297,14 +370,24 @@ static void settle(struct stack_trace *s, struct sampled *g, uint32_t hz, int er
 	g->order.lost = g->lost;
 	snprintf(g->order.reason, sizeof(g->order.reason), "%s", error ? s->client.reason : "");
 	snprintf(g->order.fix, sizeof(g->order.fix), "%s", error ? s->client.fix : "");
-	g->settled = g->wanted == hz;
+	if (!g->settled)
+		g->answer = g->order;
+	if (g->hz)
+		g->order.reason[0] = g->order.fix[0] = '\0';
+	if (g->wanted == hz) {
+		if (error)
+			g->wanted = g->standing;
+		else
+			g->standing = hz;
+		g->settled = true;
+	}
 	pthread_cond_broadcast(&s->settled);
 	pthread_mutex_unlock(&s->lock);
 }
 
 static void obey(struct stack_trace *s, struct sampled *g)
 {
-	bool again = g->again && retry_is_due(&s->retry, clock_ns(CLOCK_MONOTONIC)), settled;
+	bool due = retry_is_due(&s->retry, clock_ns(CLOCK_MONOTONIC)), settled;
 	uint32_t hz;
 	int r = 0;
 
@@ -312,21 +395,14 @@ static void obey(struct stack_trace *s, struct sampled *g)
 	hz = g->ended ? 0 : g->wanted;
 	settled = g->settled;
 	pthread_mutex_unlock(&s->lock);
-	if (settled && !g->ended && !again)
+	if (settled && !g->ended && (hz == g->hz || !due))
 		return;
 	if (hz == 0)
 		end(s, g);
 	else if (hz != g->hz)
 		r = begin(s, g, hz);
-	g->again = again && r < 0;
-	if (r < 0) {
-		retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
-		status_source(s->status, "stacks",
-			      sampled_now(s) ? SOURCE_DEGRADED : SOURCE_UNAVAILABLE,
-			      s->client.reason, s->client.fix);
-		if (sampled_now(s) == 0)
-			helper_close(s);
-	}
+	if (r < 0)
+		note_refused(s, g);
 	settle(s, g, hz, r);
 }
 
@@ -411,30 +487,6 @@ static bool any_gone(const struct stack_trace *s)
 	return false;
 }
 
-/* Those that were sampled are to be again: by another helper. */
-static void helper_lost(struct stack_trace *s)
-{
-	const char *reason = "fprof-probe has ended", *fix = "look at its log";
-	size_t i;
-
-	s->now.interruptions++;
-	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));
-	status_source(s->status, "stacks", SOURCE_UNAVAILABLE, reason, fix);
-	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < s->mine.count; i++) {
-		struct sampled *g = s->mine.at[i];
-
-		if (!g->hz)
-			continue;
-		g->again = true;
-		g->order.hz = 0;
-		snprintf(g->order.reason, sizeof(g->order.reason), "%s", reason);
-		snprintf(g->order.fix, sizeof(g->order.fix), "%s", fix);
-	}
-	pthread_mutex_unlock(&s->lock);
-	helper_close(s);
-}
-
 static void run_round(struct stack_trace *s)
 {
 	bool gone = any_gone(s), due = clock_ns(CLOCK_MONOTONIC) - s->flushed_at >= FLUSH_NS;
@@ -487,7 +539,7 @@ static bool any_again(const struct stack_trace *s)
 	size_t i;
 
 	for (i = 0; i < s->mine.count; i++)
-		if (s->mine.at[i]->again)
+		if (s->mine.at[i]->standing != s->mine.at[i]->hz)
 			return true;
 	return false;
 }
@@ -552,7 +604,7 @@ int stack_trace_new(const struct config *config, struct store *store, struct sta
 	s->store = store;
 	s->status = status;
 	s->first_hz = config->sampling ? config->sampling_hz : 0;
-	probe_client_init(&s->client);
+	probe_client_init(&s->client, PROBE_STACKS, status, "stacks");
 	r = start(s);
 	if (r < 0) {
 		stack_trace_free(s);
@@ -562,22 +614,32 @@ int stack_trace_new(const struct config *config, struct store *store, struct sta
 	return 0;
 }
 
+void stack_trace_stop(struct stack_trace *trace)
+{
+	if (!trace)
+		return;
+	pthread_mutex_lock(&trace->lock);
+	trace->stop = true;
+	pthread_cond_signal(&trace->wake);
+	pthread_cond_broadcast(&trace->settled);
+	pthread_mutex_unlock(&trace->lock);
+	probe_client_cancel(&trace->client);
+}
+
 void stack_trace_free(struct stack_trace *trace)
 {
 	size_t i;
 
 	if (!trace)
 		return;
-	pthread_mutex_lock(&trace->lock);
-	trace->stop = true;
-	pthread_cond_signal(&trace->wake);
-	pthread_mutex_unlock(&trace->lock);
+	stack_trace_stop(trace);
 	if (trace->running)
 		pthread_join(trace->thread, NULL);
 	take_over(trace);
 	if (trace->mine.count > 0)
 		flush(trace);
 	helper_close(trace);
+	probe_client_deinit(&trace->client);
 	for (i = 0; i < trace->mine.count; i++)
 		sampled_free(trace->mine.at[i]);
 	VEC_FREE(&trace->mine);
@@ -601,8 +663,8 @@ void stack_trace_add(struct stack_trace *trace, const struct session_row *row, i
 	g->clock = (enum fprof_clock_kind)MIN(row->clock_kind, CLOCK_KINDS - 1);
 	g->clock_hz = row->clock_hz;
 	g->wanted = ordered_hz < 0 ? trace->first_hz : (uint32_t)ordered_hz;
+	g->standing = g->wanted;
 	g->settled = g->wanted == 0;
-	g->again = g->wanted > 0;
 	pthread_mutex_lock(&trace->lock);
 	if (VEC_PUSH(&trace->sessions, g) < 0)
 		sampled_free(g);
@@ -649,12 +711,19 @@ int stack_trace_order(struct stack_trace *trace, uint64_t session, uint32_t hz,
 		g->settled = false;
 		pthread_cond_signal(&trace->wake);
 	}
-	while ((g = find(trace, session)) && !g->settled && r == 0)
+	while ((g = find(trace, session)) && !g->settled && !trace->stop && r == 0)
 		r = -pthread_cond_timedwait(&trace->settled, &trace->lock, &until);
-	if (g)
+	if (g && g->settled) {
+		*ret_order = g->answer;
+		r = *g->answer.reason ? -EOPNOTSUPP : 0;
+	} else if (g) {
+		g->wanted = g->standing;
 		*ret_order = g->order;
-	if (g && g->settled)
-		r = *g->order.reason ? -EOPNOTSUPP : 0;
+		snprintf(ret_order->reason, sizeof(ret_order->reason), "%s",
+			 trace->stop ? "fprofd is ending" : "fprof-probe takes too long");
+		ret_order->fix[0] = '\0';
+		r = -EOPNOTSUPP;
+	}
 	pthread_mutex_unlock(&trace->lock);
 	return g ? r : -ENOENT;
 }

@@ -21,6 +21,8 @@ struct stack_trace;
 /* 0 or -errno. */
 int stack_trace_new(const struct config *config, struct store *store, struct status *status,
 		    struct stack_trace **ret_trace);
+/* Nobody waits for an order any more, which is refused from now on. NULL is fine. */
+void stack_trace_stop(struct stack_trace *trace);
 void stack_trace_free(struct stack_trace *trace); /* stops the thread; NULL is fine */
 
 /* A session whose row was given to the store. ordered_hz: what was ordered of it before (0: not to
@@ -35,8 +37,8 @@ struct stack_order {
 	uint64_t lost;	/* that the kernel had no room for, of all sessions while it was sampled */
 	char reason[160], fix[160]; /* why it is not sampled as ordered; "" */
 };
-/* From now on; waits until it is in force, or known not to be. Any thread. 0; -ENOENT: it is not
- * live; -EOPNOTSUPP: it cannot be had, for ret_order's reason; -ETIMEDOUT. */
+/* From now on; waits until it is in force, or known not to be: then what held before holds on. Any
+ * thread. 0; -ENOENT: it is not live; -EOPNOTSUPP: it cannot be had, for ret_order's reason. */
 int stack_trace_order(struct stack_trace *trace, uint64_t session, uint32_t hz,
 		      struct stack_order *ret_order);
 /* 0 or -ENOENT. Any thread. */

@@ -10,9 +10,17 @@
 #include <pthread.h>
 #include <string.h>
 
+#define ANSWER_NS NS_PER_S /* an answer that does not come is told of after that */
+
+struct awaited {
+	uint64_t since;		  /* CLOCK_MONOTONIC */
+	const char *reason, *fix; /* NULL: nothing is waited for */
+};
+
 struct status {
 	pthread_mutex_t lock;
 	struct status_snapshot now;
+	struct awaited awaited[STATUS_SOURCES_MAX]; /* by the sources of the snapshot */
 };
 
 struct status *status_new(void)
@@ -48,6 +56,14 @@ static struct status_source *source_get(struct status_snapshot *now, const char 
 	return source;
 }
 
+static void source_set(struct status_source *source, enum source_state state, const char *reason,
+		       const char *fix)
+{
+	source->state = state;
+	snprintf(source->reason, sizeof(source->reason), "%s", reason ? reason : "");
+	snprintf(source->fix, sizeof(source->fix), "%s", fix ? fix : "");
+}
+
 void status_source(struct status *status, const char *name, enum source_state state,
 		   const char *reason, const char *fix)
 {
@@ -55,11 +71,20 @@ void status_source(struct status *status, const char *name, enum source_state st
 
 	pthread_mutex_lock(&status->lock);
 	source = source_get(&status->now, name);
-	if (source) {
-		source->state = state;
-		snprintf(source->reason, sizeof(source->reason), "%s", reason ? reason : "");
-		snprintf(source->fix, sizeof(source->fix), "%s", fix ? fix : "");
-	}
+	if (source)
+		source_set(source, state, reason, fix);
+	pthread_mutex_unlock(&status->lock);
+}
+
+void status_awaits(struct status *status, const char *name, const char *reason, const char *fix)
+{
+	const struct status_source *source;
+
+	pthread_mutex_lock(&status->lock);
+	source = source_get(&status->now, name);
+	if (source)
+		status->awaited[source - status->now.sources] =
+			(struct awaited){clock_ns(CLOCK_MONOTONIC), reason, fix};
 	pthread_mutex_unlock(&status->lock);
 }
 
@@ -79,7 +104,16 @@ void status_refuse(struct status *status, const struct status_refusal *refusal)
 
 void status_snapshot(struct status *status, struct status_snapshot *ret_snapshot)
 {
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const struct awaited *w;
+	uint32_t i;
+
 	pthread_mutex_lock(&status->lock);
 	*ret_snapshot = status->now;
+	for (i = 0; i < status->now.source_count; i++) {
+		w = &status->awaited[i];
+		if (w->reason && now >= w->since + ANSWER_NS)
+			source_set(&ret_snapshot->sources[i], SOURCE_DEGRADED, w->reason, w->fix);
+	}
 	pthread_mutex_unlock(&status->lock);
 }

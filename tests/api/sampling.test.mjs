@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
@@ -16,12 +16,13 @@ const json = { 'content-type': 'application/json' };
 let off = false;
 let program;
 
-const order = (id, body) => world.request('PUT', `/api/v1/sessions/${id}/sampling`, { headers: json, body: JSON.stringify(body) });
-const source = async (name) => (await world.api('/status')).sources.find((one) => one.name === name);
+const order = (id, body, at = world) => at.request('PUT', `/api/v1/sessions/${id}/sampling`, { headers: json, body: JSON.stringify(body) });
+const source = async (name, at = world) => (await at.api('/status')).sources.find((one) => one.name === name);
+const helpers = (at = world) => spawnSync('pgrep', ['-P', `${at.daemon.pid}`, 'fprof-probe'], { encoding: 'utf8' }).stdout.split('\n').filter((one) => one);
 
 /** The samples of a session, in an answer that fits its schema. */
-async function samples(id, what = 'last=100000') {
-	const answer = await world.get(`/api/v1/sessions/${id}/samples?${what}`);
+async function samples(id, what = 'last=100000', at = world) {
+	const answer = await at.get(`/api/v1/sessions/${id}/samples?${what}`);
 	assert.equal(answer.status, 200, answer.text);
 	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/samples', answer), []);
 	return JSON.parse(answer.text);
@@ -200,7 +201,6 @@ test('without its helper sampling goes on with another, and says that it was int
 	const game = world.spawn(program, ['0'], { cwd: world.dir });
 	const { id } = await world.live(game.pid, 2);
 	assert.equal((await order(id, {})).status, 200);
-	const helpers = () => spawnSync('pgrep', ['-P', `${world.daemon.pid}`, 'fprof-probe'], { encoding: 'utf8' }).stdout.split('\n').filter((one) => one);
 	const killed = new Set();
 	let missed;
 	await until('five were killed, as they came, and that is said', async () => {
@@ -221,6 +221,58 @@ test('without its helper sampling goes on with another, and says that it was int
 	await world.ended(game.pid);
 	return undefined;
 });
+
+test('an order that is refused leaves the earlier one as it was; a helper that hangs is ended, and that is said',
+	{ skip: process.getuid() === 0 ? false : 'a daemon that starts its helper needs root' }, async (t) => {
+		const other = new World();
+		t.after(() => other.close());
+		for (const name of ['fprofd', 'fprof-probe'])
+			copyFileSync(path.join(BUILD, name), path.join(other.dir, name));
+		await other.startDaemon([], {}, ['sh', '-c', 'shift; exec "$0" "$@"', path.join(other.dir, 'fprofd')]);
+		const [game, another] = [0, 1].map(() => other.spawn(program, ['0'], { cwd: other.dir }));
+		const { id } = await other.live(game.pid, 2);
+		await other.live(another.pid, 2);
+		const now = () => other.api(`/sessions/${id}/sampling`);
+		assert.equal((await order(id, { hz: 200 }, other)).status, off ? 503 : 200);
+		if (off || helpers(other).length === 0)
+			return t.skip(off || 'the helper is a service here');
+
+		// no other helper can be had for a while
+		const probe = path.join(other.dir, 'fprof-probe');
+		renameSync(probe, `${probe}.away`);
+		writeFileSync(probe, '', { mode: 0o755 });
+		helpers(other).forEach((pid) => process.kill(Number(pid), 'SIGKILL'));
+		await until('it is missed', async () => (await now()).hz === 0);
+		for (const hz of [150, 151]) {
+			const refused = await order(id, { hz }, other);
+			assert.equal(refused.status, 503, refused.text);
+			assert.match(refused.text, /fprof-probe cannot be started/);
+		}
+		renameSync(`${probe}.away`, probe);
+		await until('the earlier order is in force again', async () => (await now()).hz === 200);
+		assert.equal((await now()).reason, null);
+
+		const scheduler = async () => (await other.api('/status')).scheduler;
+		await until('there is another', async () => (await source('scheduler', other)).state === 'on');
+		const { events, interruptions } = await scheduler();
+		await until('both games are traced', async () => (await scheduler()).events > events + 10);
+		const hung = helpers(other);
+		hung.forEach((pid) => process.kill(Number(pid), 'SIGSTOP'));
+		another.kill('SIGTERM');
+		const refusal = order(id, { hz: 900 }, other);
+		const silent = async (name) => (await source(name, other)).reason === 'fprof-probe does not answer';
+		await until('it is said', async () => await silent('scheduler') && silent('stacks'));
+		const { status, text } = await refusal;
+		assert.deepEqual([status, /fprof-probe does not answer/.test(text)], [503, true], text);
+		await until('it is replaced', async () => (await now()).hz !== 0 && (await scheduler()).interruptions > interruptions);
+		await until('it is traced again', async () => (await source('scheduler', other)).state === 'on');
+		for (const pid of hung)
+			assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
+		const { hz, samples: then } = await now();
+		await until('there are more samples', async () => (await now()).samples > then + 20);
+		assert.deepEqual([hz, (await samples(id, 'last=100000', other)).period_ns], [200, 5009823]);
+		return undefined;
+	});
 
 test('what was ordered holds for the next daemon', async (t) => {
 	if (off)

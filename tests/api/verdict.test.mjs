@@ -229,11 +229,20 @@ test('the schedule covers every frame, and a lock says who let it go', async (t)
 test('a helper that does nothing any more does not hold fprofd up', async (t) => {
 	if (off)
 		return t.skip(off);
+	const game = world.game(['--frames', '0', '--fps', '100']);
+	const { id } = await world.live(game.pid, 2);
+	const order = (hz) => world.request('PUT', `/api/v1/sessions/${id}/sampling`,
+		{ headers: { 'content-type': 'application/json' }, body: JSON.stringify({ hz }) });
+	await order(100);
 	const hung = helpers();
 	if (hung.length === 0)
 		return t.skip('no helper of ours is there');
 	hung.forEach((one) => process.kill(one, 'SIGSTOP'));
+	const refused = order(300).then(({ text }) => text, String);
+	await until('an answer is waited for', async () => (await world.api('/status')).sources
+		.some((one) => one.name === 'stacks' && one.reason === 'fprof-probe does not answer'));
 	assert.equal((await world.stopDaemon()).code, 0);
+	assert.doesNotMatch(await refused, /does not answer/, 'the daemon does not wait for it');
 	for (const one of hung)
 		assert.throws(() => process.kill(one, 0), { code: 'ESRCH' });
 	return undefined;
