@@ -105,6 +105,18 @@ static bool wants_zones(const struct work *w)
 	return false;
 }
 
+/* Of a run's first part that lacks events: the frames that have theirs. */
+static void note_kept(struct check_run *run, const struct side_part *part,
+		      const struct range *range)
+{
+	size_t kept = range->kept_from;
+
+	run->kept_first =
+		kept < range->frames.frames.count ? range->frames.frames.at[kept].row.frame : 0;
+	run->kept_last = range->last;
+	run->kept_newest = part->to == 0;
+}
+
 static bool read_part(struct work *w, struct side *side, const struct side_part *part)
 {
 	__attribute__((cleanup(api_part_close))) struct api_part open;
@@ -124,6 +136,8 @@ static bool read_part(struct work *w, struct side *side, const struct side_part 
 	if (!run)
 		return fail_memory(w);
 	run->frames.missing = count_add(run->frames.missing, open.missing);
+	if (open.range.kept_from > 0 && run->frames.evicted == 0)
+		note_kept(run, part, &open.range);
 	r = run_measure(open.reader.history, &open.range, w->metrics, w->request.count,
 			&run->frames, run->series);
 	if (r < 0)
@@ -285,6 +299,16 @@ static bool any_lost(const check_runs_vec *runs)
 	return false;
 }
 
+static bool any_gone(const check_runs_vec *runs)
+{
+	size_t i;
+
+	for (i = 0; i < runs->count; i++)
+		if (runs->at[i].frames.evicted > 0)
+			return true;
+	return false;
+}
+
 static bool any_same(const struct side *a, const struct side *b)
 {
 	size_t i, k;
@@ -310,7 +334,8 @@ static int prepare(struct work *w, size_t index)
 				      .max = ask->max,
 				      .tolerance = ask->tolerance,
 				      .floor = ask->floor,
-				      .lost = any_lost(&runs->runs)};
+				      .lost = any_lost(&runs->runs),
+				      .gone = any_gone(&runs->runs)};
 	rc = numbers_of(r, &runs->runs, &r->run_values, &c->run_count);
 	c->runs = r->run_values;
 	c->unmeasured = c->run_count < runs->runs.count;
@@ -318,11 +343,13 @@ static int prepare(struct work *w, size_t index)
 		r->baseline = &base->runs;
 		r->mixed = any_same(runs, base);
 		c->lost |= any_lost(&base->runs);
+		c->gone |= any_gone(&base->runs);
 		rc = numbers_of(r, &base->runs, &r->baseline_values, &c->baseline_count);
 		c->baseline = r->baseline_values;
 		c->unmeasured |= c->baseline_count < base->runs.count;
 	}
 	c->lost &= !w->request.allow_loss;
+	c->gone &= run_metric_of_events(&ask->metric);
 	return rc == 0 ? interval_of(r) : rc;
 }
 

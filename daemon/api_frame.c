@@ -296,10 +296,9 @@ static void json_gaps(struct json *j, const struct detail *x)
 	json_array_end(j);
 }
 
-static void json_detail(struct json *j, const struct detail *x, const char *stream)
+static void json_detail_members(struct json *j, const struct detail *x, const char *stream)
 {
 	json_reserve(j, x->d->zones.count * ZONE_BYTES + 16384);
-	json_object_begin(j);
 	json_member_uint(j, "session", x->session->id);
 	json_member_string(j, "stream", stream ? stream : "main");
 	api_json_frame_members(j, &x->d->frame, x->d->gpus.at, x->d->gpus.count);
@@ -309,7 +308,6 @@ static void json_detail(struct json *j, const struct detail *x, const char *stre
 	json_messages(j, x);
 	json_gpu_spans(j, x);
 	json_gaps(j, x);
-	json_object_end(j);
 }
 
 int api_find_frame(struct history *h, uint64_t session, const char *stream,
@@ -333,6 +331,28 @@ int api_find_frame(struct history *h, uint64_t session, const char *stream,
 		return -ENOENT;
 	*frame = newest.frames.at[newest.frames.count - 1].row.frame;
 	return 0;
+}
+
+/* Which frames the slowest is one of: those from the first whose events are here. */
+static int json_slowest(struct json *j, struct history *h, uint64_t session, const char *stream,
+			uint64_t frame)
+{
+	__attribute__((cleanup(history_frames_deinit))) struct history_frames f = {0};
+	int r = history_frames(h, session, stream, 1, frame, &f);
+	uint64_t first = f.first_row;
+	size_t i = 0;
+
+	while (i < f.frames.count && f.frames.at[i].row.flags & FRAME_EVENTS_EVICTED)
+		i++;
+	if (i < f.frames.count)
+		first = f.frames.at[i].row.frame;
+	json_key(j, "slowest_of");
+	json_object_begin(j);
+	json_member_uint(j, "first", first);
+	json_member_uint(j, "last", f.last_row);
+	json_member_uint(j, "older", first - f.first_row);
+	json_object_end(j);
+	return r;
 }
 
 static bool parse_frame(const struct api_request *q, struct api_answer *a,
@@ -377,6 +397,14 @@ void api_frame(const struct api *api, const struct api_request *q, struct api_an
 		api_fail_history(a, rc, "frame");
 		return;
 	}
-	json_detail(&a->body, &x, stream);
+	json_object_begin(&a->body);
+	if (kind == ROUTE_FRAME_SLOWEST)
+		rc = json_slowest(&a->body, reader.history, s.row.id, stream, frame);
+	if (rc < 0) {
+		api_fail_history(a, rc, "frame");
+		return;
+	}
+	json_detail_members(&a->body, &x, stream);
+	json_object_end(&a->body);
 	a->keeps = s.update.state != SESSION_LIVE;
 }

@@ -248,6 +248,7 @@ void api_json_range_members(struct json *j, const struct range *range, const cha
 	json_object_begin(j);
 	json_member_uint(j, "from", range->first);
 	json_member_uint(j, "to", range->last);
+	api_json_range(j, "rows", range->frames.first_row, range->frames.last_row);
 	json_member_uint(j, "frames", counted->frames.count);
 	json_member_int(j, "begin_ns", range->begin_ns);
 	json_member_int(j, "end_ns", range->end_ns);

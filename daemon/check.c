@@ -21,8 +21,8 @@ const char *check_verdict_name(enum check_verdict verdict)
 
 const char *check_reason_name(enum check_reason reason)
 {
-	static const char *const names[] = {"within", "above",	      "too_few_frames",
-					    "lost",   "too_few_runs", "spread"};
+	static const char *const names[] = {"within",	   "above",	   "too_few_frames", "lost",
+					    "events_gone", "too_few_runs", "spread"};
 
 	return names[reason];
 }
@@ -51,6 +51,8 @@ static bool measure(struct check_condition *c)
 	}
 	if (c->lost)
 		say(c, CHECK_INCONCLUSIVE, CHECK_LOST);
+	else if (c->gone)
+		say(c, CHECK_INCONCLUSIVE, CHECK_GONE);
 	else if (c->unmeasured || !c->run_count || (c->compares && !c->baseline_count))
 		say(c, CHECK_INCONCLUSIVE, CHECK_TOO_FEW_FRAMES);
 	else

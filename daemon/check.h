@@ -43,6 +43,7 @@ enum check_reason {
 	CHECK_ABOVE,	      /* fail */
 	CHECK_TOO_FEW_FRAMES, /* the metric has no value */
 	CHECK_LOST,	      /* events were lost */
+	CHECK_GONE,	      /* events that the metric rests on have left the history */
 	CHECK_TOO_FEW_RUNS,
 	CHECK_SPREAD, /* larger than the effect */
 };
@@ -58,6 +59,7 @@ struct check_condition {
 	size_t run_count, baseline_count;
 	bool unmeasured;	  /* a run has no number: too few frames */
 	bool lost;		  /* events were lost in a run */
+	bool gone;		  /* of some frames those that the metric rests on are gone */
 	bool has_interval;	  /* of the only run, for a bound; of several it is made here */
 	struct interval interval; /* of the runs' mean */
 

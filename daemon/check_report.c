@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SENTENCE_MAX 512u
+#define PACED_SHARE  0.1 /* of frames that wait for a cap, and are worth a note */
 
 void check_runs_free(check_runs_vec *runs)
 {
@@ -74,10 +75,46 @@ static void say_too_few_frames(const struct check_result *r, char *s)
 			 run->series[r->index].samples.count, run->frames.counted);
 }
 
+/* The first run, of either side, of which frames have no events any more. NULL: there is none. */
+static const struct check_run *run_gone(const struct check_result *r)
+{
+	const check_runs_vec *sides[] = {r->runs, r->baseline};
+	size_t i, k;
+
+	for (k = 0; k < 2; k++)
+		for (i = 0; sides[k] && i < sides[k]->count; i++)
+			if (sides[k]->at[i].frames.evicted > 0)
+				return &sides[k]->at[i];
+	return NULL;
+}
+
+static void say_gone(const struct check_result *r, char *s)
+{
+	const struct check_run *run = run_gone(r);
+	size_t n = (size_t)snprintf(s, SENTENCE_MAX,
+				    "the events of %" PRIu64 " of %" PRIu64
+				    " frames of run %.64s have left the history, and so have their "
+				    "zones and counters: ",
+				    run->frames.evicted, run->frames.counted, run->label);
+
+	if (!run->kept_first) {
+		snprintf(s + n, SENTENCE_MAX - n, "no frame has its own any more");
+		return;
+	}
+	n += (size_t)snprintf(s + n, SENTENCE_MAX - n,
+			      "frames %" PRIu64 " to %" PRIu64 " have theirs, which as a run are "
+			      "%" PRIu64 ":%" PRIu64 "-%" PRIu64,
+			      run->kept_first, run->kept_last, run->session, run->kept_first,
+			      run->kept_last);
+	if (run->kept_newest)
+		snprintf(s + n, SENTENCE_MAX - n, ", and the last %" PRIu64,
+			 run->kept_last - run->kept_first + 1);
+}
+
 static void say_lost(const struct check_result *r, char *s)
 {
 	const check_runs_vec *sides[] = {r->runs, r->baseline};
-	uint64_t events = 0, frames = 0;
+	uint64_t events = 0, missing = 0, several = 0;
 	size_t i, k;
 
 	for (k = 0; k < 2; k++) {
@@ -85,13 +122,14 @@ static void say_lost(const struct check_result *r, char *s)
 			const struct run_frames *f = &sides[k]->at[i].frames;
 
 			events = count_add(events, f->lost_events);
-			frames = count_add(frames, count_add(f->missing, f->marks_lost));
+			missing = count_add(missing, f->missing);
+			several = count_add(several, f->marks_lost);
 		}
 	}
 	snprintf(s, SENTENCE_MAX,
-		 "%" PRIu64 " events and %" PRIu64 " frames were lost; allow_loss=yes checks what "
-		 "there is",
-		 events, frames);
+		 "of these frames %" PRIu64 " events were lost, %" PRIu64 " frames are missing, "
+		 "and %" PRIu64 " stand for several",
+		 events, missing, several);
 }
 
 static void say_too_few_runs(const struct check_result *r, size_t comparisons, char *s)
@@ -109,9 +147,11 @@ static void say_bound(const struct check_result *r, char *s)
 
 	if (c->reason == CHECK_SPREAD)
 		snprintf(s, SENTENCE_MAX,
-			 "%s is %.6g%s, and its interval of %.6g to %.6g%s holds the bound %.6g%s",
+			 "%s is %.6g%s, and its interval of %.6g to %.6g%s holds the bound "
+			 "%.6g%s; more %s narrow it",
 			 r->ask->text, shown(r, c->value), unit_of(r), shown(r, c->interval.low),
-			 shown(r, c->interval.high), unit_of(r), shown(r, c->max), unit_of(r));
+			 shown(r, c->interval.high), unit_of(r), shown(r, c->max), unit_of(r),
+			 c->run_count == 1 ? "frames" : "runs");
 	else
 		snprintf(s, SENTENCE_MAX, "%s is %.6g%s, %s the bound %.6g%s", r->ask->text,
 			 shown(r, c->value), unit_of(r),
@@ -125,12 +165,41 @@ static void say_comparison(const struct check_result *r, char *s)
 		"that is not above", "that is above",
 		"the spread of the runs is too large to tell whether that is above"};
 	const struct check_condition *c = &r->condition;
+	size_t n = (size_t)snprintf(
+		s, SENTENCE_MAX,
+		"%s is %.6g%s, the baseline's %.6g%s: %+.4g%s; %s the allowance of %.4g%s",
+		r->ask->text, shown(r, c->value), unit_of(r), shown(r, c->baseline_value),
+		unit_of(r), shown(r, c->effect), unit_of(r), ends[c->verdict],
+		shown(r, c->allowance), unit_of(r));
 
-	snprintf(s, SENTENCE_MAX,
-		 "%s is %.6g%s, the baseline's %.6g%s: %+.4g%s; %s the allowance of %.4g%s",
-		 r->ask->text, shown(r, c->value), unit_of(r), shown(r, c->baseline_value),
-		 unit_of(r), shown(r, c->effect), unit_of(r), ends[c->verdict],
-		 shown(r, c->allowance), unit_of(r));
+	if (c->verdict == CHECK_INCONCLUSIVE && c->has_effect_interval && n < SENTENCE_MAX)
+		snprintf(s + n, SENTENCE_MAX - n,
+			 ": the interval is %+.4g to %+.4g%s; more runs a side than these %zu and "
+			 "%zu narrow it",
+			 shown(r, c->effect_interval.low), shown(r, c->effect_interval.high),
+			 unit_of(r), c->run_count, c->baseline_count);
+}
+
+/* A frame that waits for a cap or the display is not longer for what takes some of that wait. */
+static void say_note(const struct check_result *r, char *s)
+{
+	const check_runs_vec *sides[] = {r->runs, r->baseline};
+	double wall = 0, paced = 0;
+	size_t i, k;
+
+	*s = '\0';
+	for (k = 0; k < 2; k++) {
+		for (i = 0; sides[k] && i < sides[k]->count; i++) {
+			wall += sides[k]->at[i].frames.wall_ns;
+			paced += sides[k]->at[i].frames.paced_ns;
+		}
+	}
+	if (r->condition.compares && r->condition.verdict != CHECK_FAIL &&
+	    r->ask->metric.source == RUN_FRAME && paced > PACED_SHARE * wall)
+		snprintf(s, SENTENCE_MAX,
+			 "%.0f%% of the frames' time is waiting for the cap or the display, which "
+			 "hides what became slower: compare cpu.p50, too",
+			 100 * paced / wall);
 }
 
 static void say(const struct check_result *r, size_t comparisons, char *s)
@@ -141,6 +210,9 @@ static void say(const struct check_result *r, size_t comparisons, char *s)
 		break;
 	case CHECK_LOST:
 		say_lost(r, s);
+		break;
+	case CHECK_GONE:
+		say_gone(r, s);
 		break;
 	case CHECK_TOO_FEW_RUNS:
 		say_too_few_runs(r, comparisons, s);
@@ -216,7 +288,33 @@ static void json_test(struct json *j, const struct check_condition *c)
 	json_object_end(j);
 }
 
-static void json_condition(struct json *j, const struct check_result *r, size_t comparisons)
+/* The parameters that would let it be checked, where there are such. */
+static void json_try(struct json *j, const struct check_result *r,
+		     const struct check_request *request)
+{
+	const struct check_run *run = run_gone(r);
+	bool gone = r->condition.reason == CHECK_GONE && !request->runs && run == &r->runs->at[0] &&
+		    run->kept_first > 0;
+
+	json_key(j, "try");
+	if (r->condition.reason != CHECK_LOST && !gone) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	if (r->condition.reason == CHECK_LOST) {
+		json_member_string(j, "allow_loss", "yes");
+	} else if (run->kept_newest) {
+		json_member_uint(j, "last", run->kept_last - run->kept_first + 1);
+	} else {
+		json_member_uint(j, "from", run->kept_first);
+		json_member_uint(j, "to", run->kept_last);
+	}
+	json_object_end(j);
+}
+
+static void json_condition(struct json *j, const struct check_result *r, size_t comparisons,
+			   const struct check_request *request)
 {
 	const struct check_condition *c = &r->condition;
 	bool has = c->run_count > 0 && !c->unmeasured, both = has && c->baseline_count > 0;
@@ -229,6 +327,9 @@ static void json_condition(struct json *j, const struct check_result *r, size_t 
 	json_member_string(j, "verdict", check_verdict_name(c->verdict));
 	json_member_string(j, "reason", check_reason_name(c->reason));
 	json_member_string(j, "detail", sentence);
+	say_note(r, sentence);
+	json_member_string(j, "note", *sentence ? sentence : NULL);
+	json_try(j, r, request);
 	json_number(j, "value", r, has, c->value);
 	json_interval(j, "interval", r, c->has_interval, &c->interval);
 	json_number(j, "max", r, !c->compares, c->max);
@@ -305,7 +406,7 @@ void check_report_json(struct json *j, const struct check_result *results, size_
 	json_key(j, "conditions");
 	json_array_begin(j);
 	for (i = 0; i < count; i++)
-		json_condition(j, &results[i], comparisons);
+		json_condition(j, &results[i], comparisons, request);
 	json_array_end(j);
 	json_all_runs(j, results, count);
 	json_member_string(j, "stream", request->stream ? request->stream : "main");

@@ -15,6 +15,10 @@
 struct check_run {
 	char *label; /* as it was asked for; owned */
 	uint64_t session, first, last;
+	/* Of the first of its parts that lacks events: the frames that have theirs (0: none has),
+	 * and whether they are the newest. */
+	uint64_t kept_first, kept_last;
+	bool kept_newest;
 	struct run_frames frames;
 	struct run_series series[CHECK_CONDITIONS_MAX]; /* by condition; owned */
 };

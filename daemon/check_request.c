@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const share_forms[] = {"5%", "0.05", NULL};
+static const char *const share_forms[] = {"5%", "0.05, which is the same", "at most 100%, or 1",
+					  NULL};
 static const char *const number_forms[] = {"a number, 0 or more", NULL};
 static const char *const bound_forms[] = {"max_ms (of a time) or max (of anything else)",
 					  "baseline=NAME, with tolerance and floor_ms or floor",
@@ -84,7 +85,8 @@ static int parse_quantity(const struct check_ask *ask, const char *plain, const 
 			  const char *plain_name, const char *ms_name, double *ret_number,
 			  struct check_wrong *w)
 {
-	bool is_time = run_metric_is_time(&ask->metric);
+	bool is_time = run_metric_is_time(&ask->metric), percent = false;
+	bool is_share = ask->metric.statistic == RUN_SLOW_SHARE;
 	const char *text = is_time ? ms : plain;
 
 	if (is_time && plain)
@@ -93,10 +95,11 @@ static int parse_quantity(const struct check_ask *ask, const char *plain, const 
 		return wrong(w, ms_name, ms, other_forms);
 	if (!text)
 		return -ENOENT;
-	if (is_time ? parse_ms(text, ret_number) < 0 : parse_number(text, ret_number, NULL) < 0)
-		return wrong(w, is_time ? ms_name : plain_name, text, number_forms);
-	if (is_time)
-		*ret_number *= 1e6;
+	if (is_time ? parse_ms(text, ret_number) < 0
+		    : parse_number(text, ret_number, is_share ? &percent : NULL) < 0)
+		return wrong(w, is_time ? ms_name : plain_name, text,
+			     is_share ? share_forms : number_forms);
+	*ret_number *= is_time ? 1e6 : percent ? 0.01 : 1;
 	return 0;
 }
 

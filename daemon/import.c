@@ -16,7 +16,9 @@
 #include "shm/word.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BATCH_BYTES    (1024u * 1024u)
@@ -586,10 +588,31 @@ static int describe(struct import_writer *w, struct capture *c)
 	return c->file ? captures_write_meta(capture_file_db(w->file), c, INT64_MAX) : -ENOMEM;
 }
 
+/* What is not in the session stays with it: "bad_ts 2, unclosed 1; the first is event 4, at byte
+ * 211". */
+static int tell(struct import_writer *w, const struct import_report *report)
+{
+	char text[1024];
+	size_t i, n = 0;
+
+	for (i = 0; i < IMPORT_COUNTS_MAX && report->counts[i].name && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %" PRIu64, i ? ", " : "",
+				      report->counts[i].name, report->counts[i].count);
+	if (n == 0)
+		return 0;
+	if (n < sizeof(text))
+		snprintf(text + n, sizeof(text) - n,
+			 "; the first is event %" PRIu64 ", at byte %" PRIu64, report->first_event,
+			 report->first_byte);
+	return import_info(w, "import.not_read", text);
+}
+
 int import_writer_finish(struct import_writer *w, int64_t end_ns, struct import_result *result)
 {
-	int r = end_session(w, end_ns);
+	int r = tell(w, &result->report);
 
+	if (r == 0)
+		r = end_session(w, end_ns);
 	result->report.frames = w->frames;
 	if (r == 0)
 		r = describe(w, &result->capture);

@@ -52,12 +52,15 @@ static int read_session(struct history *h, uint64_t session, struct range *range
 static int read_frames(struct history *h, const struct range_query *query, int64_t evicted_before,
 		       struct range *range)
 {
-	int64_t key[] = {(int64_t)range->session, range->stream}, newest = 0;
+	int64_t key[] = {(int64_t)range->session, range->stream}, oldest = 0, newest = 0;
 	uint64_t from = query->from, to = query->to;
-	int r = 0;
+	int r = history_ask_int(h, HISTORY_FIRST, key, 2, &oldest);
 
-	if (query->last > 0) {
+	if (r >= 0)
 		r = history_ask_int(h, HISTORY_LAST, key, 2, &newest);
+	range->frames.first_row = (uint64_t)oldest;
+	range->frames.last_row = (uint64_t)newest;
+	if (query->last > 0) {
 		to = (uint64_t)newest;
 		from = to - MIN(to, query->last) + 1;
 	}

@@ -36,9 +36,14 @@ bool run_frames_take(struct run_frames *frames, const struct frame_row *row)
 {
 	bool out = left_out_take(&frames->left_out, row->flags);
 
-	frames->counted += !out;
 	run_frames_lose(frames, row, out);
-	return !out;
+	if (out)
+		return false;
+	frames->counted++;
+	frames->wall_ns += (double)(row->end_ns - row->begin_ns);
+	frames->paced_ns += (double)MAX(row->wait_cap_ns, 0);
+	frames->paced_ns += (double)MAX(row->wait_present_ns, 0);
+	return true;
 }
 
 uint64_t run_frames_missing(const struct range *range, uint64_t from, uint64_t to)

@@ -140,6 +140,11 @@ bool run_metric_is_time(const struct run_metric *metric)
 	       metric->statistic != RUN_SLOW_SHARE;
 }
 
+bool run_metric_of_events(const struct run_metric *metric)
+{
+	return metric->source >= RUN_ZONE_TOTAL;
+}
+
 size_t run_metric_needs(const struct run_metric *metric)
 {
 	if (metric->statistic != RUN_PERCENTILE)

@@ -18,7 +18,9 @@
  *
  * Frames are left out, and counted, that are no frames of play: the first one, those in which
  * recording was stopped or the game said that it loads, or the clock stepped. A frame without the
- * number (GPU results that never came) is left out of that series.
+ * number (GPU results that never came) is left out of that series. Zones and counters rest on
+ * events, which leave the history before the frames' rows: a frame without them is in the other
+ * series only, and is counted (evicted).
  *
  * Any thread.
  */
@@ -63,6 +65,8 @@ int run_metric_parse(const char *text, double slow_ms, struct run_metric *ret_me
 extern const char *const run_metric_forms[];
 /* Is it a time: ns in samples, ms in answers? Else it is what it is. */
 bool run_metric_is_time(const struct run_metric *metric);
+/* Does it rest on events? Else the frames' rows are enough. */
+bool run_metric_of_events(const struct run_metric *metric);
 /* Samples that it needs. */
 size_t run_metric_needs(const struct run_metric *metric);
 /* What the metric says of samples (in time order; count > 0), in ns where it is a time: a statistic
@@ -87,7 +91,9 @@ struct run_frames {
 	uint64_t marks_lost;  /* frames that stand for several */
 	uint64_t lost_events; /* in frames that are counted, and the frames that lost them: */
 	uint64_t lossy;
-	uint64_t evicted; /* frames whose events are gone: outside the series of zones */
+	uint64_t evicted; /* frames whose events are gone */
+	/* Of the frames that count; paced: their waits for the cap and the display. */
+	double wall_ns, paced_ns;
 };
 /* Were frames or events lost? */
 bool run_frames_lost(const struct run_frames *frames);

@@ -107,25 +107,38 @@ void answer_print_left_out(const json_t *range)
 	putchar('\n');
 }
 
-void answer_print_lost(const char *before, const json_t *lost)
+void answer_print_older(const json_t *range)
+{
+	const json_t *rows = json_object_get(range, "rows");
+	long long older = answer_integer(range, "from") - answer_integer(rows, "first");
+
+	if (older > 0 && answer_integer(range, "to") == answer_integer(rows, "last"))
+		printf("; %lld older ones are not among them", older);
+}
+
+void answer_print_lost(const char *before, const json_t *lost, bool events)
 {
 	static const char *const counts[][2] = {
 		{"events", "events lost"},
-		{"frames_that_stand_for_several", "frames that stand for several"},
 		{"missing_frames", "frames missing"},
 		{"frames_without_events", "frames whose events are gone"}};
+	size_t n = sizeof(counts) / sizeof(counts[0]) - !events, i;
+	long long several = answer_integer(lost, "frames_that_stand_for_several");
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		long long n = answer_integer(lost, counts[i][0]);
+	for (i = 0; i < n; i++) {
+		long long count = answer_integer(lost, counts[i][0]);
 
-		if (n > 0)
-			printf("%s%lld %s", any ? ", " : before, n, counts[i][1]);
-		any |= n > 0;
+		if (count > 0)
+			printf("%s%lld %s", any ? ", " : before, count, counts[i][1]);
+		any |= count > 0;
 	}
 	if (any)
 		putchar('\n');
+	if (several > 0)
+		printf("%lld of the frames stand for several, whose marks were lost, and count as "
+		       "one each\n",
+		       several);
 }
 
 static void frame_row(struct table *table, const json_t *frame)

@@ -37,9 +37,11 @@ bool answer_has_flag(const json_t *json, const char *flag);
 
 /* "; left out: 1 startup, 3 paused": how many frames a range leaves out, by why. */
 void answer_print_left_out(const json_t *range);
-/* A line of what is not in the numbers, "3 events lost, 2 frames missing", after what comes before
- * it; none where nothing is. */
-void answer_print_lost(const char *before, const json_t *lost);
+/* "; 681 older ones are not among them": of a range that ends with the newest frame. */
+void answer_print_older(const json_t *range);
+/* A line of what was lost, "3 events lost, 2 frames missing", after what comes before it; none
+ * where nothing was. events: frames whose events are gone belong to it. */
+void answer_print_lost(const char *before, const json_t *lost, bool events);
 /* Frames, rows of the API, as a table. */
 int answer_print_frames(const json_t *frames);
 

@@ -24,6 +24,18 @@ static bool counts(const char *metric)
 	       is_suffix(metric, ".slow_share");
 }
 
+/* METRIC<VALUE, which is not known here. A zone's name may hold the sign, too. */
+static bool is_below(const char *condition)
+{
+	const char *at = strrchr(condition, '<');
+	char *end = NULL;
+
+	if (!at || strstr(condition, "<="))
+		return false;
+	strtod(at + 1, &end);
+	return end > at + 1 && (!*end || strcmp(end, "ms") == 0 || strcmp(end, "%") == 0);
+}
+
 /* METRIC<=VALUE; the bound of a time may end in "ms". */
 static int put_bound(struct ask *ask, const char *condition, const char *at)
 {
@@ -48,6 +60,9 @@ static int put_condition(struct ask *ask, const char *condition)
 
 	if (at)
 		return put_bound(ask, condition, at);
+	if (is_below(condition))
+		return tool_usage("a bound is written with <=, as in 'frame.p99<=16.7', not '%s'",
+				  condition);
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		size_t bytes = strlen(keys[i]);
 
@@ -77,18 +92,60 @@ static int parse(struct ask *ask, int argc, char **argv)
 	return r;
 }
 
+/* Parameters of the API are options here; yes is said by the option alone. */
+static void print_try(const json_t *condition)
+{
+	json_t *try = json_object_get(condition, "try"), *value;
+	const char *key, *before = "             try";
+
+	json_object_foreach(try, key, value)
+	{
+		printf("%s --%s", before, strcmp(key, "allow_loss") == 0 ? "allow-loss" : key);
+		if (json_is_integer(value))
+			printf(" %" JSON_INTEGER_FORMAT, json_integer_value(value));
+		before = "";
+	}
+	if (json_object_size(try) > 0)
+		putchar('\n');
+}
+
+static void print_condition(const json_t *condition)
+{
+	printf("%-12s %s\n", answer_text(condition, "verdict"), answer_text(condition, "detail"));
+	print_try(condition);
+	if (json_is_string(json_object_get(condition, "note")))
+		printf("             note: %s\n", answer_text(condition, "note"));
+	if (json_is_true(json_object_get(condition, "same_run_on_both_sides")))
+		puts("             note: a run is on both sides");
+}
+
+/* Which frames it is about. */
+static void print_side(const char *what, const json_t *runs)
+{
+	const json_t *run;
+	size_t i;
+
+	json_array_foreach(runs, i, run)
+	{
+		long long several = answer_integer(run, "frames_that_stand_for_several");
+
+		printf("%s %s: %lld frames (%lld..%lld)", what, answer_text(run, "run"),
+		       answer_integer(run, "frames"), answer_integer(run, "first"),
+		       answer_integer(run, "last"));
+		if (several > 0)
+			printf(", %lld of which stand for several", several);
+		answer_print_left_out(run);
+	}
+}
+
 static int print(const json_t *answer)
 {
 	const json_t *conditions = json_object_get(answer, "conditions"), *condition;
 	size_t i;
 
-	json_array_foreach(conditions, i, condition)
-	{
-		printf("%-12s %s\n", answer_text(condition, "verdict"),
-		       answer_text(condition, "detail"));
-		if (json_is_true(json_object_get(condition, "same_run_on_both_sides")))
-			puts("             note: a run is on both sides");
-	}
+	json_array_foreach(conditions, i, condition) print_condition(condition);
+	print_side("run", json_object_get(answer, "runs"));
+	print_side("baseline", json_object_get(answer, "baselines"));
 	printf("%s\n", answer_text(answer, "verdict"));
 	return TOOL_OK;
 }

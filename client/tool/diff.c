@@ -49,7 +49,7 @@ static void print_lost(const json_t *answer)
 	json_array_foreach(lost, i, run)
 	{
 		printf("warning: %s, run %s: ", answer_text(run, "side"), answer_text(run, "run"));
-		answer_print_lost("", run);
+		answer_print_lost("", run, true);
 	}
 }
 

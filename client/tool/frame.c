@@ -168,12 +168,28 @@ static int print_zones(const json_t *frame)
 	return TOOL_OK;
 }
 
+/* What it was chosen from. */
+static void print_slowest(const json_t *of)
+{
+	if (!of)
+		return;
+	printf("the slowest of frames %lld to %lld, whose events are kept",
+	       answer_integer(of, "first"), answer_integer(of, "last"));
+	if (answer_integer(of, "older") > 0)
+		printf("; %lld older ones are not looked at: frames --sort wall has them",
+		       answer_integer(of, "older"));
+	putchar('\n');
+}
+
 static int print(const json_t *frame)
 {
 	_cleanup_json_ json_t *row = json_pack("[O]", frame);
 	int r = answer_print_frames(row);
 
-	return r == TOOL_OK ? print_zones(frame) : r;
+	if (r == TOOL_OK)
+		r = print_zones(frame);
+	print_slowest(json_object_get(frame, "slowest_of"));
+	return r;
 }
 
 static int check_frame(const char *text)

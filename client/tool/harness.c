@@ -317,15 +317,35 @@ static int write_report(struct harness *h)
 					.unanswered = h->unanswered,
 					.started = h->started};
 	bool complete = false;
-	int r = harness_report_write(h->api, &report, h->output.file, &complete);
+	int64_t evicted = 0;
+	int r = harness_report_write(h->api, &report, h->output.file, &complete, &evicted);
 
 	if (r == TOOL_OK)
 		r = output_finish(&h->output);
+	if (r == TOOL_OK && evicted > 0)
+		tool_say("the zones are those of the last frames only: the events of %" PRId64
+			 " had left the history (history_frames, history_mib)",
+			 evicted);
 	if (r != TOOL_OK || complete)
 		return r;
 	tool_say("%ld of %ld frames were measured; %s says why", h->frames.count, h->frames.wanted,
 		 h->order->export);
 	return TOOL_FAILED;
+}
+
+/* Before the time is spent: more frames than the daemon keeps with their events. */
+static void warn_history(struct harness *h)
+{
+	_cleanup_json_ json_t *status = NULL;
+	long long kept;
+
+	if (api_get_quiet(h->api, "/api/v1/status", &status) != TOOL_OK)
+		return;
+	kept = answer_integer(json_object_get(status, "config"), "history_frames");
+	if (kept > 0 && h->order->frames > kept)
+		tool_say("the daemon keeps %lld frames with their events (history_frames): of %ld "
+			 "the first will be in no zone",
+			 kept, h->order->frames);
 }
 
 static void catch_signals(void)
@@ -351,6 +371,7 @@ static int run_all(struct harness *h, const struct tool_options *options)
 	}
 	if (r != TOOL_OK)
 		return r;
+	warn_history(h);
 	catch_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	r = start_game(h);

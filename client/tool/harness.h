@@ -63,9 +63,10 @@ struct harness_report {
 	bool unanswered; /* the daemon was lost on the way */
 	struct timespec started;
 };
-/* Writes the report: an exit code; *ret_complete: all frames are there. */
+/* Writes the report: an exit code; *ret_complete: all frames are there; *ret_evicted: how many of
+ * them are not in the table of zones, as their events had left the history. */
 int harness_report_write(struct api *api, const struct harness_report *report, FILE *to,
-			 bool *ret_complete);
+			 bool *ret_complete, int64_t *ret_evicted);
 
 /* Runs all of it: an exit code. */
 int harness_run(const struct tool_options *options, const struct harness_order *order);

@@ -109,8 +109,8 @@ static json_t *frames_json(const struct harness_frames *f)
 
 static json_t *no_zones(const char *reason)
 {
-	return json_pack("{s:n, s:n, s:s, s:[]}", "range", "lost_events", "reason", reason,
-			 "table");
+	return json_pack("{s:b, s:n, s:n, s:s, s:[]}", "complete", false, "range", "lost_events",
+			 "reason", reason, "table");
 }
 
 /* Pages of one table of zones, joined; NULL with *ret_reason. */
@@ -176,6 +176,13 @@ static json_t *zone_json(const json_t *call, const json_t *frame)
 	return json;
 }
 
+/* Frames of the table's range that are not in it. */
+static int64_t evicted_of(const json_t *table)
+{
+	return answer_integer(json_object_get(json_object_get(table, "range"), "left_out"),
+			      "evicted");
+}
+
 static json_t *zones_json(struct api *api, const struct harness_report *report)
 {
 	_cleanup_json_ json_t *calls = NULL, *frames = NULL;
@@ -191,10 +198,10 @@ static json_t *zones_json(struct api *api, const struct harness_report *report)
 	if (!frames)
 		return no_zones(reason);
 	json = json_object();
+	evicted = evicted_of(calls);
+	json_object_set_new(json, "complete", json_boolean(evicted == 0));
 	copy(json, "range", calls, "range");
 	copy(json, "lost_events", calls, "lost_events");
-	evicted = answer_integer(json_object_get(json_object_get(calls, "range"), "left_out"),
-				 "evicted");
 	json_object_set_new(json, "reason",
 			    evicted ? json_sprintf("the events of %" PRId64
 						   " frames had left the history (history_frames, "
@@ -312,12 +319,13 @@ static int write_members(json_t *json, FILE *to)
 }
 
 int harness_report_write(struct api *api, const struct harness_report *report, FILE *to,
-			 bool *ret_complete)
+			 bool *ret_complete, int64_t *ret_evicted)
 {
 	_cleanup_json_ json_t *json = json_object();
 	const struct harness_order *order = report->order;
-	json_t *session = session_json(api, report);
+	json_t *session = session_json(api, report), *zones = zones_json(api, report);
 
+	*ret_evicted = evicted_of(zones);
 	*ret_complete = report->frames->count == order->frames;
 	json_object_set_new(json, "format", json_string(REPORT_FORMAT));
 	json_object_set_new(json, "version", json_integer(REPORT_VERSION));
@@ -332,7 +340,7 @@ int harness_report_write(struct api *api, const struct harness_report *report, F
 	json_object_set_new(json, "end", end_json(report->end));
 	json_object_set_new(json, "frames", frames_json(report->frames));
 	json_object_set_new(json, "left_out", left_out_json(report->frames));
-	json_object_set_new(json, "zones", zones_json(api, report));
+	json_object_set_new(json, "zones", zones);
 	copy(json, "lost_events", session, "lost_events");
 	copy(json, "losses", session, "losses");
 	json_object_set_new(json, "bounds", bounds_json(api));

@@ -41,8 +41,39 @@ static int send(const struct tool_options *options, const struct ask *ask, const
 	return path ? api_upload(api, path, file, ret_answer) : TOOL_FAILED;
 }
 
+static void say_counts(const json_t *answer, const char *key, const char *what)
+{
+	json_t *counts = json_object_get(answer, key), *count;
+	const char *name, *before = "";
+
+	if (json_object_size(counts) == 0)
+		return;
+	fprintf(stderr, "fprof: %s: ", what);
+	json_object_foreach(counts, name, count)
+	{
+		fprintf(stderr, "%s%" JSON_INTEGER_FORMAT " %s", before, json_integer_value(count),
+			name);
+		before = ", ";
+	}
+	fputc('\n', stderr);
+}
+
+/* What of the file was repaired or not read, and where the first of it stands. */
+static void say_report(const json_t *answer)
+{
+	const json_t *first = json_object_get(answer, "first");
+
+	say_counts(answer, "counts", "repaired or not read");
+	say_counts(answer, "ignored", "understood, but nothing to store");
+	if (json_is_object(first))
+		tool_say("the first is event %lld, at byte %lld: %s",
+			 answer_integer(first, "event"), answer_integer(first, "byte"),
+			 answer_text(first, "what"));
+}
+
 static int print(const json_t *answer)
 {
+	say_report(answer);
 	printf("session %lld\n", answer_integer(answer, "session"));
 	return TOOL_OK;
 }

@@ -3,6 +3,7 @@
 #include "ask.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A member by its name without the unit. */
 static void value_cell(struct table *table, const json_t *stat, const char *key)
@@ -63,6 +64,22 @@ static void print_reasons(const json_t *stat)
 	}
 }
 
+static void print_none(const char *metric)
+{
+	printf("%s: none of these frames has a value%s\n", metric,
+	       strcmp(metric, "allocations") == 0
+		       ? "; none was told of (run --alloc, FPROF_ALLOC=1)"
+		       : "");
+}
+
+/* Does it rest on events? Else the frames' rows are enough. */
+static bool is_of_events(const json_t *stat)
+{
+	const char *metric = answer_text(stat, "metric");
+
+	return strchr(metric, ':') || strcmp(metric, "allocations") == 0;
+}
+
 static int print(const json_t *answer)
 {
 	static const char *const heads[] = {"<metric",	"frames", "mean",   "sd",    "p50",
@@ -70,18 +87,30 @@ static int print(const json_t *answer)
 					    "in frame", "jitter", "1% low", NULL};
 	const json_t *stats = json_object_get(answer, "metrics"), *stat;
 	const json_t *range = json_object_get(answer, "range");
+	const json_t *lost = json_object_get(answer, "lost");
 	int r = table_list(heads, stats, stat_row);
+	bool events = false;
 	size_t i;
 
 	json_array_foreach(stats, i, stat)
 	{
+		events |= is_of_events(stat);
+		if (answer_integer(stat, "frames") == 0) {
+			print_none(answer_text(stat, "metric"));
+			continue;
+		}
 		print_over(stat);
 		print_reasons(stat);
 	}
 	printf("%lld frames (%lld..%lld); times in ms", answer_integer(range, "frames"),
 	       answer_integer(range, "from"), answer_integer(range, "to"));
+	answer_print_older(range);
 	answer_print_left_out(range);
-	answer_print_lost("not in the numbers: ", json_object_get(answer, "lost"));
+	answer_print_lost("not in the numbers: ", lost, false);
+	if (events && answer_integer(lost, "frames_without_events") > 0)
+		printf("not in those of zones, counters and allocations: %lld frames whose events "
+		       "are gone\n",
+		       answer_integer(lost, "frames_without_events"));
 	return r;
 }
 

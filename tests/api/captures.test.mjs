@@ -2,7 +2,7 @@
 // Captures: what is saved, downloaded and uploaded answers as what it was saved from, in every path, while recording goes on.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -24,13 +24,13 @@ const send = async (method, what, body) => {
 	return { ...answer, json: answer.text.startsWith('{') ? JSON.parse(answer.text) : null };
 };
 
-/** The same but for who answers. */
+/** The same but for who answers, and what else there is. */
 function strip(value) {
 	if (Array.isArray(value))
 		return value.map(strip);
 	if (value === null || typeof value !== 'object')
 		return value;
-	return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'session').map(([key, one]) => [key, strip(one)]));
+	return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'session' && key !== 'rows').map(([key, one]) => [key, strip(one)]));
 }
 
 async function assertSame(a, b, { first, last }) {
@@ -208,4 +208,38 @@ test('frames that are asked for and are not there, or have no events any more, a
 	}
 	const stats = await small.api(`/sessions/${id}/stats?metric=wall&from=1&to=210`);
 	assert.deepEqual([stats.lost.missing_frames, stats.lost.frames_without_events], [10, retained.first - 1]);
+	const last = 200 - retained.first + 1;
+	const check = async (query) => {
+		const answer = await small.get(`/api/v1/sessions/${id}/check?${query}`);
+		assert.deepEqual(answerProblems('/api/v1/sessions/{id}/check', answer), []);
+		return { status: answer.status, ...JSON.parse(answer.text) };
+	};
+	for (const metric of ['zone:frame.total.max&max_ms=9999', 'zone:frame.calls.max&max=9999', 'counter:objects.max&max=9999999']) {
+		const none = await check(`metric=${metric}`);
+		const [{ reason, detail, try: { last: named } }] = none.conditions;
+		assert.deepEqual([none.status, reason, named], [409, 'events_gone', last], metric);
+		assert.ok(detail.includes(`of ${retained.first - 2} of 199 frames`) &&
+			detail.includes(`${id}:${retained.first}-200, and the last ${last}`), detail);
+		const there = await check(`metric=${metric}&last=${last}`);
+		assert.equal(there.status, 200, JSON.stringify(there.conditions));
+		assert.equal(there.conditions[0].try, null);
+		const mixed = await check(`metric=${metric}&metric=frame.max&max_ms=9999`);
+		assert.deepEqual(mixed.conditions.map((one) => one.verdict), ['inconclusive', 'pass']);
+	}
+	const all = await small.get(`/api/v1/check?metric=zone:frame.max&max_ms=9999&runs=${id}`);
+	assert.deepEqual([all.status, JSON.parse(all.text).conditions[0].try], [409, null]);
+	const base = await small.get(`/api/v1/check?metric=zone:frame.max&runs=${id}:${retained.first}-200&baseline=${id}`);
+	assert.equal(JSON.parse(base.text).conditions[0].reason, 'events_gone');
+	const said = (...args) => spawnSync(path.join(BUILD, 'fprof'), ['--url', `http://127.0.0.1:${small.port}`, ...args], { encoding: 'utf8' });
+	const text = said('check', 'zone:frame.max<=9999', '--session', String(id));
+	assert.equal(text.status, 3);
+	assert.match(text.stdout, new RegExp(`^ +try --last ${last}\nrun ${id}: 199 frames \\(1\\.\\.200\\); left out: 1 startup\ninconclusive`, 'm'));
+	assert.match(said('stats', String(id), '--last', '10').stdout, /^10 frames \(191\.\.200\); times in ms; 190 older ones are not among them$/m);
+	const rows = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall').stdout;
+	assert.doesNotMatch(rows, /events are gone/);
+	const zones = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall', '--metric', 'zone:frame').stdout;
+	assert.match(zones, new RegExp(`^not in those of zones, counters and allocations: ${retained.first - 1} frames whose events are gone$`, 'm'));
+	assert.match(said('frame', String(id), 'slowest').stdout,
+		new RegExp(`^the slowest of frames ${retained.first} to 200, whose events are kept; ${retained.first - 1} older ones are not looked at`, 'm'));
+	assert.match(said('frames', String(id), '--sort', 'wall').stdout, /^sorted are all frames that have a row \(1\.\.200\)/m);
 });

@@ -87,7 +87,7 @@ verdict frames_are_measured_and_the_game_is_ended "$wrong"
 holds '[.frames.wall_ns | sort | .[49], .[98], .[99]] == [.frames.statistics.wall_ns | .p50, .p99, .max]'
 holds '.frames.statistics.wall_ns.samples == 100 and .frames.statistics.wall_ns.p50 > 4000000'
 verdict percentiles_are_nearest_rank "$wrong"
-holds '.zones.reason == null and .zones.range.frames == 100 and (.zones.table | length) > 5'
+holds '.zones.complete and .zones.reason == null and .zones.range.frames == 100 and (.zones.table | length) > 5'
 holds 'all(.zones.table[]; .calls >= .frames and .total_ns >= .self_ns and (.path | length) > 0 and .path[-1] == .name)'
 holds 'any(.zones.table[]; .frames == 100 and .p50_ns <= .p99_ns and .frame_p50_ns <= .frame_p99_ns and .frame_p99_ns > 0)'
 verdict zones_have_counts_and_percentiles "$wrong"
@@ -95,7 +95,13 @@ verdict zones_have_counts_and_percentiles "$wrong"
 measure 1 --frames 900 -- "${game[@]}" --frames 50
 holds '(.complete | not) and .end == {by: "itself", status: 0, signal: null, killed: false}'
 holds '.frames.count == 49 and .frames.statistics.wall_ns.p99 == null and (.reason | contains("ended with status 0"))'
+[ -n "$wrong" ] || grep -q 'keeps 600 frames .* of 900 the first' "$TMP/err" || wrong="$(head -1 "$TMP/err")"
 verdict a_game_that_ends_early_has_its_frames "$wrong"
+
+measure 0 --frames 700 -- "$B/game" --fps 2000 --zones 10 --frames 100000
+holds '.complete and (.zones.complete | not) and .zones.range.left_out.evicted >= 100 and .zones.reason != null'
+[ -n "$wrong" ] || grep -q 'zones are those of the last frames only' "$TMP/err" || wrong='nothing is said'
+verdict zones_that_left_the_history_are_missed "$wrong"
 
 # Kills itself in the middle: -9 of the child's shell would be of another process.
 measure 1 --frames 100000 -- bash -c "$line --frames 100000 & until [ \"\$($B/fprof sessions --json |

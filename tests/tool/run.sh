@@ -465,6 +465,10 @@ fi
 "$B/fprof" export "$rude" --format folded -o "$TMP/file"
 "$B/fprof" export "$rude" --format speedscope -o "$TMP/speedscope"
 expect import_says_what_it_reads 1 'profile of speedscope.*what is read is Chrome.s trace JSON, .vprof and' import "$TMP/speedscope"
+printf '[{"ph":"X","ts":0,"dur":-3,"name":"n"},{"ph":"X","ts":5,"dur":1,"name":"m"},{"ph":"?","ts":6,"name":"q"}' >"$TMP/bad.json"
+expect import_counts_what_it_did_not_read 0 'not read: .*1 bad_dur' import "$TMP/bad.json"
+expect and_names_the_first 0 'the first is event 0, at byte 1: ' import "$TMP/bad.json"
+expect and_the_session_keeps_the_counts 0 'bad_dur 1.*; the first is event 0, at byte 1"' sessions --json
 expect import_takes_no_pipe 78 'Illegal seek: .*read from its beginning' import <(cat "$TMP/file")
 
 # No memory, a daemon that refuses, a signal before the game has begun.

@@ -375,6 +375,11 @@ static void loss_and_few_frames_go_before_numbers(void **state)
 	assert_int_equal(check_decide(&c, 1), 0);
 	assert_int_equal(c.reason, CHECK_LOST);
 	c.lost = false;
+	c.gone = true;
+	assert_int_equal(check_decide(&c, 1), 0);
+	assert_int_equal(c.verdict, CHECK_INCONCLUSIVE);
+	assert_string_equal(check_reason_name(c.reason), "events_gone");
+	c.gone = false;
 	assert_int_equal(check_decide(&c, 1), 0);
 	assert_int_equal(c.reason, CHECK_TOO_FEW_FRAMES);
 	assert_int_equal(c.verdict, CHECK_INCONCLUSIVE);
@@ -460,6 +465,8 @@ static void queries_become_conditions(void **state)
 	assert_string_equal(request.asks[2].baseline, "old");
 	assert_true(near(request.asks[2].tolerance, 0.01));
 	assert_true(request.asks[2].floor == 3);
+	assert_int_equal(ask("metric=frame.slow_share&max=1%25", &wrong), 0);
+	assert_true(near(request.asks[0].max, 0.01));
 }
 
 static void wrong_queries_name_the_parameter(void **state)
@@ -481,6 +488,8 @@ static void wrong_queries_name_the_parameter(void **state)
 		{"metric=frame.p99&baseline=", "baseline"},
 		{"metric=frame.p99&baseline=x&tolerance=200%", "tolerance"},
 		{"metric=frame.p99&baseline=x&tolerance=5ms", "tolerance"},
+		{"metric=frame.p99&baseline=x&tolerance=5", "tolerance"},
+		{"metric=counter:x.max&max=1%25", "max"},
 		{"metric=frame.p99&baseline=x&floor=1", "floor"},
 		{"metric=frame.p99&max_ms=1&allow_loss=1", "allow_loss"},
 		{"metric=frame.slow_share&max=0.1&slow_ms=x", "slow_ms"},
