@@ -77,7 +77,7 @@ node_modules() {
 
 # What the listed jobs need.
 build() {
-	local name more='' targets=(all stress)
+	local name more='' targets=(all stress benches)
 	for name in "${names[@]}"; do
 		case $name in
 		unit/*) targets+=("$B/tests/$name") ;;

@@ -12,6 +12,7 @@
  */
 #include "daemon/probe_client.h"
 #include "daemon/statistics.h"
+#include "daemon/status.h"
 #include "daemon/util.h"
 
 #include <fprof.h>
@@ -97,6 +98,7 @@ static double play(struct pair *p)
 /* ---- the kernel's program ---- */
 
 struct reader {
+	struct status *status;
 	struct probe_client client;
 	struct probe_ring ring;
 };
@@ -114,8 +116,10 @@ static int reader_start(struct reader *r, int32_t pid)
 {
 	int rc;
 
-	*r = (struct reader){0};
-	probe_client_init(&r->client);
+	*r = (struct reader){.status = status_new()};
+	if (!r->status)
+		return -ENOMEM;
+	probe_client_init(&r->client, PROBE_SCHED, r->status, "scheduler");
 	rc = probe_client_open(&r->client, &r->ring);
 	return rc < 0 ? rc : probe_client_add(&r->client, pid);
 }
@@ -125,7 +129,8 @@ static uint64_t reader_stop(struct reader *r)
 	uint64_t lost = probe_ring_lost(&r->ring);
 
 	probe_ring_unmap(&r->ring);
-	probe_client_close(&r->client);
+	probe_client_deinit(&r->client);
+	status_free(r->status);
 	return lost;
 }
 
