@@ -89,9 +89,8 @@ test('of a game killed again and again the newest eight crashes are kept', async
 		await crashOf(last.id);
 	}
 	// the ninth goes when the new one is there
-	const spikes = await until('eight are kept', async () => {
-		const now = crashes(await world.api('/spikes'));
-		return now.length === 8 && now;
-	});
+	let now = [];
+	const spikes = await until({ toString: () => `eight are kept: ${now.map(({ id, state, session }) => `${id} ${state} of ${session}`)}; ${world.daemon.text}` },
+		async () => (now = crashes(await world.api('/spikes'))).length === 8 && now);
 	assert.deepEqual(spikes.map((one) => one.frames.last), [13, 12, 11, 10, 9, 8, 7, 6]);
 });
