@@ -280,6 +280,28 @@ CREATE TABLE samples (
 	PRIMARY KEY (session, ns, counter)
 ) STRICT, WITHOUT ROWID;
 
+-- How long a thread that marks frames has run since it began, read from outside some 25 times a second (its
+-- schedstat), of the last 10 minutes.
+CREATE TABLE thread_ran (
+	session INTEGER NOT NULL,
+	tid     INTEGER NOT NULL, -- as tracks have it
+	ns      INTEGER NOT NULL, -- when it was read
+	ran_ns  INTEGER NOT NULL,
+	PRIMARY KEY (session, tid, ns)
+) STRICT, WITHOUT ROWID;
+
+-- Of a capture: the frames before and after those that it has, which tell what is usual.
+CREATE TABLE frames_around (
+	session  INTEGER NOT NULL,
+	stream   INTEGER NOT NULL,
+	frame    INTEGER NOT NULL,
+	begin_ns INTEGER NOT NULL,
+	end_ns   INTEGER NOT NULL,
+	cpu_ns   INTEGER,
+	track    INTEGER NOT NULL,
+	PRIMARY KEY (session, stream, frame)
+) STRICT, WITHOUT ROWID;
+
 -- What the kernel's scheduler did with a thread over a stretch of time, compressed; daemon/sched_log.h
 -- says how.
 CREATE TABLE sched_chunks (
@@ -348,6 +370,7 @@ CREATE TABLE ledger (
 	discarded_hook_mark     INTEGER NOT NULL,
 	discarded_not_recording INTEGER NOT NULL,
 	discarded_foreign_mark  INTEGER NOT NULL,
+	fill_permille           INTEGER NOT NULL DEFAULT 0, -- the fullest it was lately
 	stack                   BLOB, -- the open zones
 	PRIMARY KEY (session, lane, slot)
 ) STRICT, WITHOUT ROWID;

@@ -185,6 +185,21 @@ static void json_piece(struct json *j, const struct critical *c, const struct pa
 	json_object_end(j);
 }
 
+/* Of frames without events there is no path, and no zero either. */
+static bool has_events(struct api_answer *a, const struct critical *c)
+{
+	static const struct api_problem problem = {
+		409, "events-gone", "The events of these frames have left the history", NULL, NULL};
+
+	if (c->tree.counted.frames.count > 0 || c->tree.counted.evicted == 0)
+		return true;
+	api_fail(a, &problem,
+		 "What a frame waited for is told by its events, and those of none of these %llu "
+		 "are kept any more; the verdict judges frames by their rows",
+		 (unsigned long long)c->tree.counted.evicted);
+	return false;
+}
+
 static void json_frame(struct json *j, const struct api_range *r, const struct critical *c)
 {
 	size_t i;
@@ -250,6 +265,8 @@ void api_critical_path(const struct api *api, const struct api_request *q, struc
 		api_fail_range(a, rc);
 		return;
 	}
+	if (!has_events(a, &c))
+		return;
 	json_frame(&a->body, &r, &c);
 	a->keeps = r.session.update.state != SESSION_LIVE;
 }
@@ -265,12 +282,8 @@ struct paths_request {
 static bool parse_request(const struct api_request *q, struct api_answer *a,
 			  struct paths_request *ret_request)
 {
-	static const char *const counts[] = {"counted", "all", NULL};
-	int count = api_parse_choice(q, a, "frames", counts, 0);
-
-	if (count < 0)
+	if (!api_parse_counted(q, a, &ret_request->flags))
 		return false;
-	ret_request->flags = count == 1 ? COUNTED_ALL : 0;
 	ret_request->sort = api_parse_choice(q, a, "sort", sorts, SORT_SELF);
 	return ret_request->sort >= 0 &&
 	       api_parse_number(q, a, "limit", 1, ROWS_MAX, ROWS_DEFAULT, &ret_request->limit) &&
@@ -345,6 +358,8 @@ void api_critical_paths(const struct api *api, const struct api_request *q, stru
 		api_fail_range(a, rc);
 		return;
 	}
+	if (!has_events(a, &c))
+		return;
 	if (c.rows.count > 1)
 		qsort_r(c.rows.at, c.rows.count, sizeof(*c.rows.at), by_value, &p.sort);
 	json_object_begin(j);

@@ -41,12 +41,19 @@ static void json_ran(struct json *j, const struct verdict_ran *ran)
 	json_member_int(j, "window_ns", ran->window_ns);
 	json_member_int(j, "ran_ns", ran->ran_ns);
 	json_member_int(j, "cpu_by_elimination_ns", ran->cpu_ns);
+	json_member_int(j, "slack_ns", ran->slack_ns);
+	json_key(j, "frame_not_run");
+	json_object_begin(j);
+	json_member_int(j, "least_ns", ran->least_ns);
+	json_member_int(j, "taken_ns", ran->not_run_ns);
+	json_object_end(j);
 	json_object_end(j);
 }
 
-static void json_verdict_members(struct json *j, const struct verdict *v)
+static void json_verdict_members(struct json *j, const struct verdict *v, bool counted)
 {
 	json_member_uint(j, "frame", v->frame);
+	json_member_bool(j, "counted", counted);
 	json_member_int(j, "wall_ns", v->wall_ns);
 	json_member_string(j, "bound_by", verdict_bound_names[v->bound]);
 	json_member_double(j, "confidence", v->confidence);
@@ -109,33 +116,29 @@ static void json_display(struct json *j, const struct displays *displays,
 	json_object_end(j);
 }
 
-static void json_sum(struct json *j, const struct range *range, const verdicts_vec *verdicts)
+static void json_sum(struct json *j, const struct displays *displays, const struct verdict_sum *s)
 {
-	struct displays displays;
-	struct verdict_sum s;
 	int b;
 
-	verdict_sum(verdicts, &s);
-	json_member_uint(j, "frames_judged", s.frames);
-	json_member_int(j, "wall_ns", s.wall_ns);
-	json_member_string(j, "bound_by", verdict_bound_names[s.bound]);
-	json_member_double(j, "confidence", s.confidence);
-	json_member_string(j, "sentence", s.sentence);
-	json_parts(j, s.ns, s.evidence);
+	json_member_uint(j, "frames_judged", s->frames);
+	json_member_int(j, "wall_ns", s->wall_ns);
+	json_member_string(j, "bound_by", verdict_bound_names[s->bound]);
+	json_member_double(j, "confidence", s->confidence);
+	json_member_string(j, "sentence", s->sentence);
+	json_parts(j, s->ns, s->evidence);
 	json_key(j, "bounds");
 	json_array_begin(j);
 	for (b = 0; b < BOUNDS; b++) {
-		if (s.bound_frames[b] == 0)
+		if (s->bound_frames[b] == 0)
 			continue;
 		json_object_begin(j);
 		json_member_string(j, "bound_by", verdict_bound_names[b]);
-		json_member_uint(j, "frames", s.bound_frames[b]);
-		json_member_int(j, "wall_ns", s.bound_ns[b]);
+		json_member_uint(j, "frames", s->bound_frames[b]);
+		json_member_int(j, "wall_ns", s->bound_ns[b]);
 		json_object_end(j);
 	}
 	json_array_end(j);
-	verdict_displays(range, &displays);
-	json_display(j, &displays, &s.fit);
+	json_display(j, displays, &s->fit);
 }
 
 static void verdicts_free(verdicts_vec *verdicts)
@@ -146,30 +149,39 @@ static void verdicts_free(verdicts_vec *verdicts)
 void api_verdicts(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
 	__attribute__((cleanup(verdicts_free))) verdicts_vec verdicts = {0};
+	__attribute__((cleanup(counted_deinit))) struct counted counted = {0};
 	_cleanup_range_ struct api_range r = {0};
 	struct json *j = &a->body;
+	struct displays displays;
+	struct verdict_sum sum;
+	unsigned flags;
 	size_t i;
 	int rc;
 
-	if (!api_range_open(api, q, a, &r))
+	if (!api_parse_counted(q, a, &flags) || !api_range_open(api, q, a, &r))
 		return;
 	if (r.aggregate) {
 		api_fail_aggregate(a);
 		return;
 	}
-	rc = verdict_range(r.reader.history, &r.range, r.query.stream, &verdicts);
+	verdict_displays(&r.range, &displays);
+	rc = verdict_range(r.reader.history, &r.range, &verdicts);
+	if (rc == 0)
+		rc = counted_init(&counted, &r.range, flags);
+	if (rc == 0)
+		rc = verdict_sum(&verdicts, &counted, &displays, &sum);
 	if (rc < 0) {
 		api_fail_range(a, rc);
 		return;
 	}
 	json_object_begin(j);
-	json_member_uint(j, "session", r.session.row.id);
-	json_sum(j, &r.range, &verdicts);
+	api_json_range_members(j, &r.range, r.query.stream, &counted);
+	json_sum(j, &displays, &sum);
 	json_key(j, "frames");
 	json_array_begin(j);
 	for (i = 0; i < verdicts.count; i++) {
 		json_object_begin(j);
-		json_verdict_members(j, &verdicts.at[i]);
+		json_verdict_members(j, &verdicts.at[i], !counted.out[i]);
 		json_object_end(j);
 	}
 	json_array_end(j);

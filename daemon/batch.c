@@ -104,6 +104,7 @@ void batch_free(struct batch *batch)
 	VEC_FREE(&batch->frame_gpus);
 	VEC_FREE(&batch->sampled);
 	VEC_FREE(&batch->samples);
+	VEC_FREE(&batch->rans);
 	VEC_FREE(&batch->ledgers);
 	VEC_FREE(&batch->updates);
 	VEC_FREE(&batch->clears);
@@ -175,7 +176,8 @@ uint64_t batch_weight(struct batch *b)
 	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
 	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
 	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
-	       ROWS_BYTES(b->stacks) + ROWS_BYTES(b->stack_modules) + ROWS_BYTES(b->stack_symbols) +
-	       ROWS_BYTES(b->scheds) + ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) +
-	       ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes) + ROWS_BYTES(b->suppressed);
+	       ROWS_BYTES(b->rans) + ROWS_BYTES(b->stacks) + ROWS_BYTES(b->stack_modules) +
+	       ROWS_BYTES(b->stack_symbols) + ROWS_BYTES(b->scheds) + ROWS_BYTES(b->ledgers) +
+	       ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes) +
+	       ROWS_BYTES(b->suppressed);
 }

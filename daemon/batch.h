@@ -272,6 +272,12 @@ struct stack_symbol_row {
 	uint64_t module, lo, hi;
 	char *name; /* owned; NULL: it has none */
 };
+/* How long a thread that marks frames had run when it was read; see usage.h. */
+struct ran_row {
+	uint64_t session;
+	int32_t tid; /* the game's own */
+	int64_t ns, ran_ns;
+};
 struct sample_row {
 	uint64_t session;
 	uint32_t counter;
@@ -350,6 +356,7 @@ struct batch {
 	VEC(struct frame_gpu_row) frame_gpus;
 	VEC(struct sampled_row) sampled;
 	VEC(struct sample_row) samples;
+	VEC(struct ran_row) rans;
 	VEC(struct sched_row) scheds;
 	VEC(struct stack_row) stacks;
 	VEC(struct stack_module_row) stack_modules;

@@ -14,6 +14,7 @@
  */
 #include "capture_copy.h"
 
+#include "history.h"
 #include "sql.h"
 #include "util.h"
 #include "zone_totals.h"
@@ -24,6 +25,13 @@
 
 #define IN_RANGE "s.session = :source AND s.t1 >= :t0 AND s.t0 < :t1"
 #define OF_FRAME "s.session = :source AND s.frame BETWEEN :first AND :until"
+/* HISTORY_AROUND before the first and after the last of each stream. */
+#define ENDS                                                                        \
+	"(SELECT stream, min(frame) AS first, max(frame) AS last FROM main.frames " \
+	"GROUP BY stream) AS e CROSS JOIN "
+#define AROUND                                                                             \
+	"s.session = :source AND s.stream = e.stream AND s.frame NOT BETWEEN e.first AND " \
+	"e.last AND s.frame BETWEEN e.first - :around AND e.last + :around"
 
 static const struct copied {
 	const char *table, *from, *where; /* from: besides the table, before it; "": nothing */
@@ -56,6 +64,11 @@ static const struct copied {
 	{"stack_symbols", "", "s.session = :source"},
 	{"sampled", "", "s.session = :source"},
 	{"samples", "", "s.session = :source"},
+	{"frames_around", ENDS, AROUND},
+	{"thread_ran", "",
+	 "s.session = :source AND s.ns BETWEEN "
+	 "(SELECT min(begin_ns) - 2000000000 FROM main.frames) AND "
+	 "(SELECT max(end_ns) + 2000000000 FROM main.frames)"},
 	{"aggregate_groups", "", "s.session = :source"},
 	{"aggregate_nodes", "", "s.session = :source AND s.frame <= :last"},
 	{"aggregate_frames", "",
@@ -99,6 +112,7 @@ static int prepare(const struct job *job, const char *sql, sqlite3_stmt **ret_st
 	bind_named(*ret_stmt, ":first", (int64_t)c->first);
 	bind_named(*ret_stmt, ":last", (int64_t)c->last);
 	bind_named(*ret_stmt, ":until", c->tail ? INT64_MAX : (int64_t)c->last);
+	bind_named(*ret_stmt, ":around", HISTORY_AROUND);
 	bind_named(*ret_stmt, ":t0", job->t0);
 	bind_named(*ret_stmt, ":t1", job->t1);
 	return 0;
@@ -302,6 +316,15 @@ static int copy_neighbours(const struct job *job)
 	return r;
 }
 
+/* What is left of the frames before and after the range. */
+static int copy_around(const struct job *job)
+{
+	return run(job, "INSERT INTO main.frames_around "
+			"(session, stream, frame, begin_ns, end_ns, cpu_ns, track) "
+			"SELECT :session, s.stream, s.frame, s.begin_ns, s.end_ns, s.cpu_ns, "
+			"s.track FROM " ENDS "source.frames AS s WHERE " AROUND);
+}
+
 /* The session as it was, but that it does not go on. */
 static int end_session(const struct job *job)
 {
@@ -382,6 +405,8 @@ int capture_copy(sqlite3 *db, struct capture_copy *copy)
 		r = copy_table(&job, &copied[i]);
 	if (r == 0 && !copy->whole)
 		r = copy_neighbours(&job);
+	if (r == 0 && !copy->whole)
+		r = copy_around(&job);
 	if (r == 0 && !copy->whole)
 		r = cut_session(&job);
 	if (r == 0)

@@ -12,6 +12,7 @@
 
 #include "critical_meet.h"
 #include "util.h"
+#include "verdict_ran.h"
 
 #include <errno.h>
 #include <string.h>
@@ -63,6 +64,8 @@ struct reading {
 	/* by node, and by thread for those without a track */
 	VEC(struct path_row) sums;
 	struct path_row *others;
+	bool *stood; /* by counted frame, without the kernel: its thread waited unseen; NULL: none
+		      */
 	/* the track that is visited */
 	struct thread_cursor *now; /* NULL: none */
 	uint32_t track;
@@ -105,6 +108,18 @@ static enum path_state state_of(const struct path_interval *i, uint8_t wait,
 	return i->reason == WAIT_GPU ? PATH_GPU : wait ? waiting_in(wait) : PATH_BLOCKED;
 }
 
+/* The same of a cursor. Of a frame that has more cpu by elimination than its thread ran nobody can
+ * say when it did. */
+static enum path_state state_at(const struct reading *x, const struct thread_cursor *c,
+				uint8_t wait, enum path_evidence *ret_evidence)
+{
+	enum path_state state = state_of(c->now, wait, ret_evidence);
+	bool stood =
+		!c->now && state == PATH_RUNNING && x->stood && c->counted && x->stood[c->frame];
+
+	return stood ? PATH_UNKNOWN : state;
+}
+
 static struct path_row *row_of(struct reading *x, uint32_t thread, uint32_t node)
 {
 	if (node == PATH_NOBODY)
@@ -132,7 +147,7 @@ static int keep(struct reading *x, const struct thread_cursor *c, int64_t ns,
 				   .end = c->on->end,
 				   .wait = zone->wait};
 
-	piece.state = state_of(c->now, zone->wait, &piece.evidence);
+	piece.state = state_at(x, c, zone->wait, &piece.evidence);
 	if (x->c->pieces.count == CRITICAL_PIECES_MAX)
 		return -E2BIG;
 	return VEC_PUSH(&x->c->pieces, piece);
@@ -145,7 +160,7 @@ static int take(struct reading *x, const struct thread_cursor *c, int64_t ns,
 	uint32_t thread = (uint32_t)(c - x->threads);
 	struct path_row *row = row_of(x, thread, zone->node);
 	enum path_evidence evidence;
-	enum path_state state = zone->wait ? state_of(c->now, zone->wait, &evidence) : c->state;
+	enum path_state state = zone->wait ? state_at(x, c, zone->wait, &evidence) : c->state;
 
 	if (!row)
 		return -ENOMEM;
@@ -201,7 +216,7 @@ static void look_for_slice(struct thread_cursor *c)
 		c->on = NULL;
 }
 
-static void look_for_interval(struct thread_cursor *c)
+static void look_for_interval(const struct reading *x, struct thread_cursor *c)
 {
 	const struct path_interval *at = c->path->sched.at;
 	size_t count = c->path->sched.count;
@@ -213,7 +228,7 @@ static void look_for_interval(struct thread_cursor *c)
 	if (c->now)
 		c->limit = MIN(c->limit, c->now[1].t0);
 	c->plays = !c->now || c->now->waker == 0;
-	c->state = state_of(c->now, 0, &evidence);
+	c->state = state_at(x, c, 0, &evidence);
 }
 
 /* Finds out what the thread does from since on, and until when. */
@@ -229,7 +244,7 @@ static int look(struct reading *x, struct thread_cursor *c)
 	c->limit = t ? *t : INT64_MAX;
 	look_for_frame(x, c);
 	look_for_slice(c);
-	look_for_interval(c);
+	look_for_interval(x, c);
 	c->plays &= c->counted && x->entries < CRITICAL_ENTRIES_MAX;
 	return r;
 }
@@ -476,6 +491,41 @@ static int find_paths(struct reading *x)
 	return r < 0 ? r : share_meetings(x);
 }
 
+/* What a frame has too much of cpu by elimination, in its part: less is within the readings' error.
+ */
+#define STOOD 0.1
+
+/* Without the kernel's word: which frames' threads did not run as long as they seem to have. */
+static int find_stood(struct history *h, struct reading *x)
+{
+	const struct counted *counted = &x->c->tree.counted;
+	int64_t slack = verdict_ran_slack(x->range);
+	history_nears_vec near = {0};
+	ran_threads_vec rans = {0};
+	size_t i;
+	int r;
+
+	if (x->c->kernel)
+		return 0;
+	x->stood = calloc(counted->frames.count + 1, sizeof(*x->stood));
+	if (!x->stood)
+		return -ENOMEM;
+	r = history_near(h, x->range->session, x->range->stream, x->range->first, x->range->last,
+			 &near);
+	if (r == 0)
+		r = ran_threads_read(h, x->range, &near, slack, &rans);
+	for (i = 0; i < counted->frames.count && r == 0; i++) {
+		const struct frame_row *row = counted_row(x, i);
+		struct verdict_ran ran = verdict_ran_of(&rans, &near, slack, row->frame);
+
+		x->stood[i] = row->cpu_ns == NS_UNKNOWN ||
+			      (double)ran.not_run_ns > STOOD * (double)row->cpu_ns;
+	}
+	ran_threads_deinit(&rans);
+	VEC_FREE(&near);
+	return r;
+}
+
 /* --- rows -------------------------------------------------------------------------------- */
 
 static int add_row(struct critical *c, const struct path_row *row)
@@ -657,6 +707,8 @@ static int read_paths(struct history *h, struct reading *x)
 	if (r == 0)
 		r = find_paths(x);
 	if (r == 0)
+		r = find_stood(h, x);
+	if (r == 0)
 		r = range_visit(h, x->range, &visitor);
 	if (r == 0)
 		r = finish_track(x);
@@ -675,6 +727,7 @@ static void reading_deinit(struct reading *x)
 {
 	free(x->threads);
 	free(x->others);
+	free(x->stood);
 	VEC_FREE(&x->sums);
 	VEC_FREE(&x->stack);
 	meetings_deinit(&x->meetings);

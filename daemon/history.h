@@ -75,15 +75,30 @@ int history_frames_last(struct history *h, uint64_t session, const char *stream,
  * without such of all: 0 or -ENOENT. */
 int history_slowest(struct history *h, uint64_t session, const char *stream, uint64_t *ret_frame);
 
-/* A frame's cpu by elimination. */
-struct history_cpu {
-	int64_t begin_ns, end_ns, cpu_ns;
+/* What of a frame its neighbours are judged by. Captures have it of some more than of whole frames.
+ */
+struct history_near {
+	uint64_t frame;
+	int64_t begin_ns, end_ns;
+	int64_t cpu_ns; /* by elimination; NS_UNKNOWN: not known */
+	uint32_t track; /* that ended it */
 };
-typedef VEC(struct history_cpu) history_cpu_vec;
-/* Of the frames of a stream that touch [from_ns, to_ns), by frame, those of which it is known. 0 or
- * -errno. */
-int history_cpu(struct history *h, uint64_t session, uint32_t stream, int64_t from_ns,
-		int64_t to_ns, history_cpu_vec *ret_frames);
+typedef VEC(struct history_near) history_nears_vec;
+#define HISTORY_AROUND 120
+/* Of the frames first..last of a stream and of HISTORY_AROUND on both sides, by frame. 0 or -errno.
+ */
+int history_near(struct history *h, uint64_t session, uint32_t stream, uint64_t first,
+		 uint64_t last, history_nears_vec *ret_frames);
+
+/* How long a thread had run at a moment, since it began. */
+struct history_ran {
+	int64_t ns, ran_ns;
+};
+typedef VEC(struct history_ran) history_rans_vec;
+/* The readings of a thread from the last one before from_ns to the first one after to_ns, oldest
+ * first. 0 or -errno. */
+int history_ran(struct history *h, uint64_t session, int32_t tid, int64_t from_ns, int64_t to_ns,
+		history_rans_vec *ret_rans);
 
 enum zone_flags {
 	ZONE_CLIPPED_BEGIN = 1 << 0, /* began before the frame */

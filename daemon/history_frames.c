@@ -218,40 +218,83 @@ int history_slowest(struct history *h, uint64_t session, const char *stream, uin
 	return r;
 }
 
-static int read_cpu(struct history *h, const int64_t *values, history_cpu_vec *frames)
+static int read_near(struct history *h, const int64_t *values, history_nears_vec *frames)
 {
+	static const char text[] =
+		"SELECT frame, begin_ns, end_ns, cpu_ns, track FROM frames "
+		"WHERE session = ?1 AND stream = ?2 AND frame BETWEEN ?3 AND ?4 UNION ALL "
+		"SELECT frame, begin_ns, end_ns, cpu_ns, track FROM frames_around "
+		"WHERE session = ?1 AND stream = ?2 AND frame BETWEEN ?3 AND ?4 ORDER BY frame";
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = sql_ask(h->db,
-			"SELECT begin_ns, end_ns, cpu_ns FROM frames WHERE session = ? "
-			"AND stream = ? AND end_ns > ? AND begin_ns < ? AND cpu_ns IS NOT NULL "
-			"ORDER BY frame",
-			values, 4, &stmt);
+	int r = sql_ask(h->db, text, values, 4, &stmt);
 
 	while (r == 0 && (r = sql_step(stmt)) == 1) {
 		struct sql_row row = sql_row(stmt);
-		struct history_cpu f = {.begin_ns = row_int(&row)};
+		struct history_near f = {.frame = row_uint(&row)};
 
+		f.begin_ns = row_int(&row);
 		f.end_ns = row_int(&row);
-		f.cpu_ns = row_int(&row);
+		f.cpu_ns = row_int_or(&row, NS_UNKNOWN);
+		f.track = row_u32(&row);
 		r = VEC_PUSH(frames, f);
 	}
 	return r;
 }
 
-int history_cpu(struct history *h, uint64_t session, uint32_t stream, int64_t from_ns,
-		int64_t to_ns, history_cpu_vec *ret_frames)
+int history_near(struct history *h, uint64_t session, uint32_t stream, uint64_t first,
+		 uint64_t last, history_nears_vec *ret_frames)
 {
-	const int64_t values[] = {(int64_t)session, stream, from_ns, to_ns};
-	history_cpu_vec frames = {0};
+	const int64_t values[] = {(int64_t)session, stream, (int64_t)first - HISTORY_AROUND,
+				  (int64_t)last + HISTORY_AROUND};
+	history_nears_vec frames = {0};
 	int r = history_begin(h);
 
 	if (r < 0)
 		return r;
-	r = history_end(h, read_cpu(h, values, &frames));
+	r = history_end(h, read_near(h, values, &frames));
 	if (r < 0) {
 		VEC_FREE(&frames);
 		return r;
 	}
 	*ret_frames = frames;
+	return 0;
+}
+
+static int read_ran(struct history *h, const int64_t *values, history_rans_vec *rans)
+{
+	static const char text[] =
+		"SELECT ns, ran_ns FROM thread_ran WHERE session = ?1 AND tid = ?2 AND ns BETWEEN "
+		"ifnull((SELECT max(ns) FROM thread_ran WHERE session = ?1 AND tid = ?2 "
+		"AND ns <= ?3), ?3) AND "
+		"ifnull((SELECT min(ns) FROM thread_ran WHERE session = ?1 AND tid = ?2 "
+		"AND ns >= ?4), ?4) ORDER BY ns";
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = sql_ask(h->db, text, values, 4, &stmt);
+
+	while (r == 0 && (r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		struct history_ran one = {.ns = row_int(&row)};
+
+		one.ran_ns = row_int(&row);
+		r = VEC_PUSH(rans, one);
+	}
+	return r;
+}
+
+int history_ran(struct history *h, uint64_t session, int32_t tid, int64_t from_ns, int64_t to_ns,
+		history_rans_vec *ret_rans)
+{
+	const int64_t values[] = {(int64_t)session, tid, from_ns, to_ns};
+	history_rans_vec rans = {0};
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	r = history_end(h, read_ran(h, values, &rans));
+	if (r < 0) {
+		VEC_FREE(&rans);
+		return r;
+	}
+	*ret_rans = rans;
 	return 0;
 }

@@ -163,9 +163,13 @@ static void read_gpus(const char *root, struct machine *m)
 void machine_read(const char *root, struct machine *ret_machine)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct timespec tick = {0};
 	struct utsname name;
 
-	*ret_machine = (struct machine){.cpus = cpus > 0 ? (unsigned)cpus : 0};
+	/* the coarse clock moves with it */
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	*ret_machine = (struct machine){.cpus = cpus > 0 ? (unsigned)cpus : 0,
+					.tick_ns = (uint64_t)tick.tv_nsec};
 	if (uname(&name) == 0)
 		snprintf(ret_machine->kernel, sizeof(ret_machine->kernel), "%s %s", name.sysname,
 			 name.release);

@@ -10,6 +10,7 @@ struct machine {
 	char kernel[160];     /* "Linux 6.1.0-28-amd64" */
 	char cpu[160];	      /* model; "" when unknown, as all below */
 	unsigned cpus;	      /* online */
+	uint64_t tick_ns;     /* of the scheduler: 4,000,000 at 250 Hz */
 	char governor[64];    /* cpufreq governors, comma-separated when they differ */
 	int turbo;	      /* 1, 0, or -1: unknown */
 	char gpu[256];	      /* "NVIDIA H200; Intel GPU 8086:9a49" */

@@ -203,6 +203,7 @@ static void put_machine(struct json *j)
 	put_text(j, "kernel", m.kernel);
 	put_text(j, "cpu", m.cpu);
 	json_member_uint(j, "cpus", m.cpus);
+	json_member_uint(j, "tick_ns", m.tick_ns);
 	put_text(j, "governor", m.governor);
 	json_key(j, "turbo");
 	if (m.turbo < 0)

@@ -120,7 +120,7 @@ static const struct route routes[] = {
 	 ROUTE_GET,
 	 0,
 	 "/api/v1/sessions/{id}/verdict",
-	 {"from", "to", "last", "stream", NULL}},
+	 {"from", "to", "last", "stream", "frames", NULL}},
 	{ROUTE_CRITICAL_PATH,
 	 ROUTE_GET,
 	 ROUTE_SLOW,

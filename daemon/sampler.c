@@ -7,6 +7,9 @@
  * A session's counters have numbers that follow from their names: after a restart of the daemon
  * each goes on under its own, whichever appears first. Names go with each round: a history that was
  * begun anew has them again a second later.
+ *
+ * Readings of what threads ran are kept until there are a few, or a round: the store's work is by
+ * the batch.
  */
 #include "sampler.h"
 
@@ -23,6 +26,9 @@
 #define COUNTERS_MAX	64u /* of one session */
 #define NUMBER_MAX	0x3fffffffu
 #define INTERVAL_MIN_MS 100u
+#define READ_NS		(40 * NS_PER_MS)
+#define READ_AT_ONCE	5u		/* readings of a session go to the store together */
+#define READ_WITHIN_NS	INT64_C(200000) /* else nobody knows when in between it was read */
 
 struct sampled_session {
 	uint64_t id;
@@ -30,6 +36,8 @@ struct sampled_session {
 	int32_t marking[USAGE_MARKING_MAX]; /* tids, under the lock */
 	uint32_t marking_count;
 	struct usage usage;
+	struct batch *readings; /* not yet the store's; NULL: none */
+	uint32_t reading_count;
 	enum fprof_clock_kind clock;
 	struct fprof_clock_rate rate;
 	uint64_t start_ticks;
@@ -113,8 +121,51 @@ static int sample(struct sampler *sampler, struct sampled_session *s, uint64_t c
 	return r;
 }
 
+/* ---- what threads ran ---- */
+
+static void submit_readings(struct sampler *sampler, struct sampled_session *s)
+{
+	if (s->readings)
+		store_submit(sampler->store, s->readings);
+	s->readings = NULL;
+	s->reading_count = 0;
+}
+
+static int read_ran(struct sampled_session *s, const struct usage_marking *thread)
+{
+	struct ran_row row = {.session = s->id, .tid = thread->tid, .ns = session_ns(s)};
+	int r = usage_ran(&s->usage, thread, &row.ran_ns);
+	int64_t took = session_ns(s) - row.ns;
+
+	if (r < 0 || took > READ_WITHIN_NS)
+		return 0;
+	row.ns += took / 2;
+	return VEC_PUSH(&s->readings->rans, row);
+}
+
+static int read_threads(struct sampler *sampler, struct sampled_session *s)
+{
+	uint32_t i;
+	int r = 0;
+
+	if (s->usage.marking_count == 0)
+		return 0;
+	if (!s->readings)
+		s->readings = batch_new();
+	if (!s->readings)
+		return -ENOMEM;
+	for (i = 0; i < s->usage.marking_count && r == 0; i++)
+		r = read_ran(s, &s->usage.marking[i]);
+	if (++s->reading_count >= READ_AT_ONCE)
+		submit_readings(sampler, s);
+	return r;
+}
+
+/* ---- rounds ---- */
+
 static void session_free(struct sampled_session *s)
 {
+	batch_free(s->readings);
 	usage_deinit(&s->usage);
 	free(s);
 }
@@ -123,14 +174,15 @@ static void session_free(struct sampled_session *s)
 static struct sampled_session *session_at(struct sampler *sampler, size_t i)
 {
 	while (i < sampler->sessions.count && sampler->sessions.at[i]->gone) {
+		submit_readings(sampler, sampler->sessions.at[i]);
 		session_free(sampler->sessions.at[i]);
 		sampler->sessions.at[i] = sampler->sessions.at[--sampler->sessions.count];
 	}
 	return i < sampler->sessions.count ? sampler->sessions.at[i] : NULL;
 }
 
-/* Called and left with the lock held. */
-static void run_round(struct sampler *sampler)
+/* Called and left with the lock held. whole: the counters, too. */
+static void run_round(struct sampler *sampler, bool whole)
 {
 	struct sampled_session *s;
 	uint64_t cpu_mhz = 0;
@@ -140,11 +192,13 @@ static void run_round(struct sampler *sampler)
 	for (i = 0; !sampler->stop && (s = session_at(sampler, i)); i++) {
 		usage_set_marking(&s->usage, s->marking, s->marking_count);
 		pthread_mutex_unlock(&sampler->lock);
-		if (i == 0)
+		if (i == 0 && whole)
 			cpu_mhz = usage_frequency("/sys");
-		r = sample(sampler, s, cpu_mhz);
+		r = read_threads(sampler, s);
+		if (r == 0 && whole)
+			r = sample(sampler, s, cpu_mhz);
 		pthread_mutex_lock(&sampler->lock);
-		sampler->health.rounds++;
+		sampler->health.rounds += whole;
 		sampler->health.refused += r < 0 && r != -ESRCH;
 		sampler->health.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	}
@@ -153,13 +207,17 @@ static void run_round(struct sampler *sampler)
 static void *run(void *userdata)
 {
 	struct sampler *sampler = userdata;
+	uint64_t now, round = 0; /* when the next whole one is due */
 	struct timespec next;
 	int r;
 
 	pthread_mutex_lock(&sampler->lock);
 	while (!sampler->stop) {
-		run_round(sampler);
-		next = clock_after(sampler->health.interval_ms * NS_PER_MS);
+		now = clock_ns(CLOCK_MONOTONIC);
+		run_round(sampler, now >= round);
+		if (now >= round)
+			round = now + sampler->health.interval_ms * NS_PER_MS;
+		next = clock_after(READ_NS);
 		r = 0;
 		while (!sampler->stop && r != ETIMEDOUT)
 			r = sampler->sessions.count == 0

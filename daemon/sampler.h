@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters that every game has without asking: a thread that reads them from the kernel (usage.h)
- * about once a second for each live session and hands them to the store. It sleeps while no game is
- * there.
+ * about once a second for each live session and hands them to the store. How long the threads that
+ * mark frames have run it reads 25 times a second: verdicts hold cpu by elimination against that
+ * (verdict_ran.h). It sleeps while no game is there.
  *
  * A sample is what was true when it was read, and is stored with that time. Differences between two
  * samples belong to the time between them, never to a frame.

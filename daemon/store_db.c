@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 11
+#define SCHEMA_VERSION 12
 #define ASIDE_KEEP     2
 
 #define FRAME_COLUMNS                                                                        \
@@ -121,6 +121,24 @@ static const char stacks[] =
 	"lo INTEGER NOT NULL, hi INTEGER NOT NULL, name TEXT, "
 	"PRIMARY KEY (session, module, lo)) STRICT, WITHOUT ROWID";
 
+/* Version 12: what threads ran, of which there was a counter before, and what is around a capture.
+ */
+static const char ran[] =
+	"CREATE TABLE thread_ran (session INTEGER NOT NULL, tid INTEGER NOT NULL, "
+	"ns INTEGER NOT NULL, ran_ns INTEGER NOT NULL, "
+	"PRIMARY KEY (session, tid, ns)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO thread_ran SELECT a.session, CAST(substr(b.name, 18) AS INTEGER), a.ns, "
+	"a.value * 1000000 FROM samples AS a JOIN sampled AS b USING (session, counter) "
+	"WHERE b.name GLOB 'frame_thread_ran_*' AND a.value BETWEEN 0 AND 9000000000000;"
+	"DELETE FROM samples WHERE (session, counter) IN (SELECT session, counter FROM sampled "
+	"WHERE name GLOB 'frame_thread_ran_*');"
+	"DELETE FROM sampled WHERE name GLOB 'frame_thread_ran_*';"
+	"CREATE TABLE frames_around (session INTEGER NOT NULL, stream INTEGER NOT NULL, "
+	"frame INTEGER NOT NULL, begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, "
+	"cpu_ns INTEGER, track INTEGER NOT NULL, "
+	"PRIMARY KEY (session, stream, frame)) STRICT, WITHOUT ROWID;"
+	"ALTER TABLE ledger ADD COLUMN fill_permille INTEGER NOT NULL DEFAULT 0";
+
 static const struct schema_step schema_steps[] = {
 	{2,
 	 "ALTER TABLE session_totals ADD COLUMN end_unknown INTEGER NOT NULL DEFAULT 0;"
@@ -137,6 +155,7 @@ static const struct schema_step schema_steps[] = {
 	{9, "CREATE INDEX sched_chunks_by_thread ON sched_chunks (session, tid, t1)"},
 	{10, totals},
 	{11, stacks},
+	{12, ran},
 };
 
 struct schema schema_current(void)

@@ -504,11 +504,11 @@ static int evict_bytes(struct evictor *e, struct stored_session *s, uint64_t byt
 }
 
 static const char *const session_tables[] = {
-	"sessions",	  "session_totals", "memories",	     "markers",	      "tracks",
-	"streams",	  "infos",	    "chunks",	     "gaps",	      "frames",
-	"frame_counters", "gpu_spans",	    "frame_gpus",    "sampled",	      "samples",
-	"sched_chunks",	  "stack_chunks",   "stack_modules", "stack_symbols", "ledger",
-	"zone_totals"};
+	"sessions",	  "session_totals", "memories",	    "markers",	     "tracks",
+	"streams",	  "infos",	    "chunks",	    "gaps",	     "frames",
+	"frame_counters", "gpu_spans",	    "frame_gpus",   "sampled",	     "samples",
+	"thread_ran",	  "sched_chunks",   "stack_chunks", "stack_modules", "stack_symbols",
+	"ledger",	  "zone_totals"};
 
 static int evict_session(struct evictor *e, uint64_t id, struct evict_totals *totals)
 {

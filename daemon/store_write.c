@@ -42,6 +42,8 @@ enum statement {
 	ST_SAMPLED,
 	ST_SAMPLE,
 	ST_SAMPLES_TRIM,
+	ST_RAN,
+	ST_RAN_TRIM,
 	ST_SCHED,
 	ST_STACK,
 	ST_STACK_MODULE,
@@ -106,6 +108,8 @@ static const char *const texts[STATEMENTS] = {
 	[ST_SAMPLE] = "INSERT OR REPLACE INTO samples (session, ns, counter, value) "
 		      "VALUES (?,?,?,?)",
 	[ST_SAMPLES_TRIM] = "DELETE FROM samples WHERE session=? AND ns<?",
+	[ST_RAN] = "INSERT OR REPLACE INTO thread_ran (session, tid, ns, ran_ns) VALUES (?,?,?,?)",
+	[ST_RAN_TRIM] = "DELETE FROM thread_ran WHERE session=? AND tid=? AND ns<?",
 	[ST_SCHED] = "INSERT INTO sched_chunks (session, tid, t0, t1, records, data) "
 		     "VALUES (?,?,?,?,?,?)",
 	[ST_STACK] = "INSERT INTO stack_chunks (session, t0, t1, samples, data) "
@@ -657,6 +661,28 @@ static int write_samples(struct row_writer *w, const struct batch *b)
 	return sql_run(&trim);
 }
 
+/* A thread's reading, and the end of its old ones. */
+static int write_ran(struct row_writer *w, const struct ran_row *row)
+{
+	struct sql_binder b = binder(w, ST_RAN), trim;
+	int r;
+
+	if (!session_of(w, row->session))
+		return 0;
+	bind_uint(&b, row->session);
+	bind_int(&b, row->tid);
+	bind_int(&b, row->ns);
+	bind_int(&b, row->ran_ns);
+	r = sql_run(&b);
+	if (r < 0)
+		return r;
+	trim = binder(w, ST_RAN_TRIM);
+	bind_uint(&trim, row->session);
+	bind_int(&trim, row->tid);
+	bind_int(&trim, row->ns - SAMPLES_KEPT_NS);
+	return sql_run(&trim);
+}
+
 static int write_sched(struct row_writer *w, const struct sched_row *row)
 {
 	const struct chunk_row as = {.data = row->data, .bytes = row->bytes};
@@ -781,6 +807,7 @@ static int write_events(struct row_writer *w, const struct batch *b)
 	WRITE_ROWS(w, b->gpu_spans, write_span, session, 0);
 	WRITE_ROWS(w, b->frame_gpus, write_gpu, session, 0);
 	WRITE_ROWS(w, b->sampled, write_sampled, session, 0);
+	WRITE_ROWS(w, b->rans, write_ran, session, 0);
 	WRITE_ROWS(w, b->scheds, write_sched, session, 0);
 	WRITE_ROWS(w, b->stacks, write_stack, session, 0);
 	WRITE_ROWS(w, b->stack_modules, write_stack_module, session, 0);

@@ -208,27 +208,31 @@ static void put_switches(struct usage *u, struct out *o)
 
 void usage_set_marking(struct usage *usage, const int32_t *tids, uint32_t count)
 {
+	char text[2048];
 	uint32_t i;
 
 	usage->marking_count = MIN(count, USAGE_MARKING_MAX);
-	for (i = 0; i < usage->marking_count; i++)
+	for (i = 0; i < usage->marking_count; i++) {
+		if (usage->marking[i].tid == tids[i])
+			continue;
 		usage->marking[i] = (struct usage_marking){.tid = tids[i]};
+		if (procfs_read(text, sizeof(text), "%s/%d/task/%d/status", usage->proc, usage->pid,
+				tids[i]) > 0)
+			note_marking(usage, tids[i], text);
+	}
 }
 
-static void put_ran(const struct usage *u, struct out *o)
+int usage_ran(const struct usage *usage, const struct usage_marking *thread, int64_t *ret_ns)
 {
-	char text[128], name[USAGE_NAME_MAX];
-	uint32_t i;
+	char text[128];
 
-	for (i = 0; i < u->marking_count; i++) {
-		if (u->marking[i].host_tid == 0 ||
-		    procfs_read(text, sizeof(text), "%s/%d/task/%d/schedstat", u->proc, u->pid,
-				u->marking[i].host_tid) <= 0)
-			continue;
-		snprintf(name, sizeof(name), USAGE_RAN, u->marking[i].tid);
-		put(o, name, "cpu", "/proc/PID/task/TID/schedstat", FPROF_UNIT_MS, true,
-		    strtoull(text, NULL, 10) / NS_PER_MS);
-	}
+	if (thread->host_tid == 0 || procfs_read(text, sizeof(text), "%s/%d/task/%d/schedstat",
+						 usage->proc, usage->pid, thread->host_tid) <= 0)
+		return -ESRCH;
+	if (!isdigit((unsigned char)*text))
+		return -EIO;
+	*ret_ns = (int64_t)MIN(strtoull(text, NULL, 10), (unsigned long long)INT64_MAX);
+	return 0;
 }
 
 /* ---- the CPUs' frequency ---- */
@@ -395,7 +399,6 @@ int usage_read(struct usage *usage, uint64_t cpu_mhz, usage_fn fn, void *userdat
 	put_memory(usage, &o);
 	put_io(usage, &o);
 	put_switches(usage, &o);
-	put_ran(usage, &o);
 	if (cpu_mhz > 0)
 		put(&o, "cpu_mhz", "cpu", "cpufreq, mean of all CPUs", FPROF_UNIT_COUNT, false,
 		    cpu_mhz);

@@ -14,8 +14,6 @@
 
 #define USAGE_NAME_MAX	  48
 #define USAGE_MARKING_MAX 4u
-/* The counter of what a thread that marks frames ran, by the game's own number for it. */
-#define USAGE_RAN "frame_thread_ran_%d"
 
 /* A thread that marks frames. */
 struct usage_marking {
@@ -42,8 +40,12 @@ struct usage {
 void usage_init(struct usage *usage, int32_t pid, uint64_t start);
 void usage_deinit(struct usage *usage);
 
-/* Whose schedstat is read, too. */
+/* Whose schedstat usage_ran reads. Those that are new are found at once, or, where the process has
+ * numbers of its own for its threads, by the next usage_read. */
 void usage_set_marking(struct usage *usage, const int32_t *tids, uint32_t count);
+/* How long that thread has run since it began: the first number of its schedstat, which the
+ * scheduler brings up to date at each switch and tick. 0, -ESRCH, -EIO. */
+int usage_ran(const struct usage *usage, const struct usage_marking *thread, int64_t *ret_ns);
 
 struct usage_value {
 	const char *name;   /* "resident_bytes"; at most USAGE_NAME_MAX - 1 bytes */

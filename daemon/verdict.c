@@ -127,14 +127,34 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	v->kernel = sched->count > 0 && (v->wall_ns - heard_ns) * 20 <= v->wall_ns;
 }
 
+void verdict_partition_row(struct verdict *v, const struct frame_row *row)
+{
+	const struct {
+		enum verdict_part part;
+		int64_t ns;
+	} known[] = {{PART_GPU, row->wait_gpu_ns},
+		     {PART_PRESENT, row->wait_present_ns},
+		     {PART_CAP, row->wait_cap_ns},
+		     {PART_CPU, row->cpu_ns}};
+	int64_t left;
+	size_t i;
+
+	v->wall_ns = left = row->end_ns - row->begin_ns;
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		int64_t ns = MIN(MAX(known[i].ns, INT64_C(0)), left);
+
+		add(v, known[i].part, BY_ZONE, ns);
+		left -= ns;
+	}
+	add(v, PART_UNKNOWN, BY_ZONE, left);
+}
+
 void verdict_check_cpu(struct verdict *v)
 {
-	int64_t cpu = v->evidence[PART_CPU].zone_ns, most = v->ran.ran_ns + VERDICT_RAN_SLACK_NS;
-	int64_t excess;
+	int64_t excess = MIN(v->ran.not_run_ns, v->evidence[PART_CPU].zone_ns);
 
-	if (v->ran.window_ns <= 0 || v->ran.cpu_ns <= most)
+	if (v->ran.window_ns <= 0 || excess <= 0)
 		return;
-	excess = cpu - (int64_t)((double)cpu * (double)most / (double)v->ran.cpu_ns);
 	v->ns[PART_CPU] -= excess;
 	v->evidence[PART_CPU].zone_ns -= excess;
 	add(v, PART_UNATTRIBUTED, BY_KERNEL, excess);
@@ -226,7 +246,7 @@ static double sureness(const struct verdict *v, enum verdict_bound bound)
 
 	return v->kernel || bound == BOUND_GPU || bound == BOUND_DISPLAY || bound == BOUND_CAP
 		       ? sure
-		       : sure * 0.6;
+		       : sure * (v->ran.window_ns > 0 ? VERDICT_ELIMINATION : VERDICT_UNCHECKED);
 }
 
 /* Adds to the sentence. */
@@ -316,9 +336,9 @@ static void say_usual(struct verdict *v)
 /* What was missing to judge by. */
 static void doubt(struct verdict *v)
 {
-	static const char *const why[EVENTS_STATES] = {"", " Events of its time were lost.",
-						       " Not all of its thread was recorded.",
-						       " Its events are gone."};
+	static const char *const why[EVENTS_STATES] = {
+		"", " Events of its time were lost.", " Not all of its thread was recorded.",
+		" Its events are gone, only its row is left."};
 
 	if (share(v, v->unheard_ns) > VERDICT_UNHEARD) {
 		v->confidence *= 1 - share(v, v->unheard_ns);

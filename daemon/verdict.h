@@ -60,24 +60,28 @@ struct verdict_evidence {
 };
 
 /* How much of a frame's events there is to judge by. In the last two time outside of wait zones is
- * not cpu by elimination. */
+ * not cpu by elimination, unless a row says so. */
 enum verdict_events {
 	EVENTS_COMPLETE = 0,
 	EVENTS_LOST,	/* some of its time were lost, none that would tell of its thread's waits */
 	EVENTS_PARTIAL, /* not all of its thread was recorded */
-	EVENTS_GONE,	/* none is here any more */
+	EVENTS_GONE,	/* none is here any more; its row is */
 	EVENTS_STATES
 };
 extern const char *const verdict_events_names[EVENTS_STATES];
 
 /* What cpu by elimination is held against: how long the thread ran between two readings of its
- * schedstat that have the frame between them. */
+ * schedstat that have the frame, and others, between them. */
 struct verdict_ran {
-	int64_t window_ns; /* between the readings; 0: there are not two that tell anything */
-	int64_t ran_ns;	   /* in it */
-	int64_t cpu_ns;	   /* by elimination, of the frames in it */
+	int64_t window_ns;  /* between the readings; 0: there are not two that tell anything */
+	int64_t ran_ns;	    /* in it */
+	int64_t cpu_ns;	    /* by elimination, of the frames in it, at least */
+	int64_t slack_ns;   /* a reading may be so much behind */
+	int64_t least_ns;   /* of this frame's it did not run, by the readings next to it alone */
+	int64_t not_run_ns; /* by all of them */
 };
-/* A reading may miss what the thread ran since the scheduler last looked at it. */
+/* A reading may miss what the thread ran since the scheduler last looked at it: two ticks, at most
+ * so much. */
 #define VERDICT_RAN_SLACK_NS (10 * (int64_t)NS_PER_MS)
 
 struct verdict {
@@ -116,6 +120,9 @@ struct verdict {
 #define VERDICT_UNHEARD 0.05
 /* What is left of the confidence where events are missing. */
 #define VERDICT_DOUBT 0.5
+/* ... where the kernel did not say what is cpu, and where that could not be checked either. */
+#define VERDICT_ELIMINATION 0.6
+#define VERDICT_UNCHECKED   0.3
 
 /* Where the frames of one thread have come to in its lists, which are sorted. */
 struct verdict_cursor {
@@ -126,6 +133,8 @@ struct verdict_cursor {
 /* Sums the parts of the frame [t0, t1): v has events. Frames come with rising t0. */
 void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
 		       struct verdict_cursor *cursor);
+/* The same of a frame whose events are gone: what its row has of waits, and cpu by elimination. */
+void verdict_partition_row(struct verdict *v, const struct frame_row *row);
 /* Takes what cannot have been cpu out of it: v has ran. */
 void verdict_check_cpu(struct verdict *v);
 /* Chooses the word: v has wall_ns, parts, gpu_busy_ns, usual_ns, spun_ns, slept_ns, fit, zone and

@@ -1,128 +1,363 @@
 // SPDX-License-Identifier: MIT
 /*
- * Of a frame that lies only partly between two readings so much counts as of its time does.
+ * Two questions. What do the readings right before and after a frame say of it alone? It ran no
+ * longer than its thread did between them. And what
+ * do the frames around, up to NEAR of them or half a second on each side, have together that was
+ * not run? A reading is off by a few ms, which is much beside one frame, and nothing beside sixty.
  *
- * A frame of which nothing is known adds nothing: then more of the others may have been cpu than
- * they had, and nobody is accused. So what is found to be too much is too much.
+ * What they have too much, beyond what is sure of each, is put to those that have more cpu by
+ * elimination than their neighbours, as far as they have it: a frame that waited unseen is
+ * longer for it. The rest is everybody's, in proportion.
  *
- * Readings tell nothing where the thread had much time between them outside of the frames, in which
- * it may have run, nor of so little that they may miss as much.
+ * A frame of which nothing is known adds nothing, and of one that lies only partly between the
+ * readings only that counts which cannot have been in its waits. So what is found to be too much is
+ * too much. Nothing is found where the thread had much time outside of the frames, in which it may
+ * have run.
  */
 #include "verdict_ran.h"
 
-#include "usage.h"
+#include "body.h"
+#include "statistics.h"
+#include "util.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
+#define NEAR	      60u
+#define NEAR_NS	      INT64_C(500000000)
 #define COVERED_LEAST 0.9
 
-void verdict_readings_deinit(struct verdict_readings *readings)
-{
-	VEC_FREE(&readings->samples);
-	VEC_FREE(&readings->frames);
-}
-
-static int find_counter(struct history *h, uint64_t session, int32_t tid, uint32_t *ret_counter)
-{
-	__attribute__((cleanup(history_sampled_free))) history_sampled_vec sampled = {0};
-	int r = history_sampled(h, session, &sampled);
-	char name[USAGE_NAME_MAX];
-	size_t i;
-
-	snprintf(name, sizeof(name), USAGE_RAN, tid);
-	for (i = 0; r == 0 && i < sampled.count; i++)
-		if (strcmp(sampled.at[i].name, name) == 0)
-			*ret_counter = sampled.at[i].counter;
-	return r;
-}
+/* ---- readings ---- */
 
 /* The newest that is not after t; count where there is none. */
-static size_t before(const history_samples_vec *samples, int64_t t)
+static size_t before(const history_rans_vec *rans, int64_t t)
 {
-	size_t low = 0, high = samples->count;
+	size_t low = 0, high = rans->count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (samples->at[middle].ns <= t)
+		if (rans->at[middle].ns <= t)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > 0 ? low - 1 : samples->count;
+	return low > 0 ? low - 1 : rans->count;
 }
 
 /* The oldest that is not before t; count where there is none. */
-static size_t after(const history_samples_vec *samples, int64_t t)
+static size_t after(const history_rans_vec *rans, int64_t t)
 {
-	size_t i = before(samples, t - 1);
+	size_t i = before(rans, t - 1);
 
-	return i < samples->count ? i + 1 : 0;
+	return i < rans->count ? i + 1 : 0;
 }
 
-int verdict_readings_read(struct history *h, const struct range *range, int32_t tid,
-			  struct verdict_readings *ret_readings)
-{
-	struct verdict_readings r = {0};
-	uint32_t counter = 0;
+/* Between two readings. */
+struct window {
 	size_t from, to;
-	int rc = find_counter(h, range->session, tid, &counter);
+};
 
-	if (rc == 0 && counter > 0)
-		rc = history_samples(h, range->session, counter, &r.samples);
-	if (rc == 0 && r.samples.count > 1) {
-		from = before(&r.samples, range->begin_ns);
-		to = after(&r.samples, range->end_ns);
-		rc = history_cpu(h, range->session, range->stream,
-				 r.samples.at[from < r.samples.count ? from : 0].ns,
-				 r.samples.at[MIN(to, r.samples.count - 1)].ns, &r.frames);
+static bool is_window(const history_rans_vec *rans, struct window w)
+{
+	return w.from < rans->count && w.to < rans->count && w.from < w.to &&
+	       rans->at[w.from].ran_ns <= rans->at[w.to].ran_ns;
+}
+
+static int64_t length_of(const history_rans_vec *rans, struct window w)
+{
+	return rans->at[w.to].ns - rans->at[w.from].ns;
+}
+
+static int64_t ran_in(const history_rans_vec *rans, struct window w)
+{
+	return rans->at[w.to].ran_ns - rans->at[w.from].ran_ns;
+}
+
+static struct window narrow_window(const history_rans_vec *rans, const struct history_near *f)
+{
+	return (struct window){before(rans, f->begin_ns), after(rans, f->end_ns)};
+}
+
+static struct window wide_window(const history_rans_vec *rans, const history_nears_vec *frames,
+				 size_t i)
+{
+	const struct history_near *f = &frames->at[i];
+	const struct history_near *first = &frames->at[i - MIN(i, (size_t)NEAR)];
+	const struct history_near *last = &frames->at[MIN(i + NEAR, frames->count - 1)];
+	struct window narrow = narrow_window(rans, f), wide;
+
+	wide.from = after(rans, MAX(first->begin_ns, f->begin_ns - NEAR_NS));
+	wide.to = before(rans, MIN(last->end_ns, f->end_ns + NEAR_NS));
+	wide.from = MIN(wide.from, narrow.from);
+	if (wide.to >= rans->count || (narrow.to < rans->count && wide.to < narrow.to))
+		wide.to = narrow.to;
+	return wide;
+}
+
+/* ---- frames between them ---- */
+
+static bool is_known(const struct ran_thread *thread, const struct history_near *f)
+{
+	return f->track == thread->track && f->cpu_ns != NS_UNKNOWN && f->cpu_ns > 0;
+}
+
+/* What of a frame lies between: how long, and how much cpu by elimination that is at least. */
+static int64_t part_of(const struct history_near *f, int64_t from_ns, int64_t to_ns,
+		       int64_t *ret_cpu)
+{
+	int64_t wall = f->end_ns - f->begin_ns;
+	int64_t part = MIN(f->end_ns, to_ns) - MAX(f->begin_ns, from_ns);
+
+	*ret_cpu = MAX(part - (wall - f->cpu_ns), INT64_C(0));
+	return MAX(part, INT64_C(0));
+}
+
+/* The first that ends after t. */
+static size_t first_after(const history_nears_vec *frames, int64_t t)
+{
+	size_t low = 0, high = frames->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (frames->at[middle].end_ns <= t)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	if (rc < 0) {
-		verdict_readings_deinit(&r);
-		return rc;
+	return low;
+}
+
+int ran_thread_bound(struct ran_thread *thread, const history_nears_vec *frames, int64_t slack_ns)
+{
+	const history_rans_vec *rans = &thread->rans;
+	size_t i;
+
+	if (VEC_RESERVE(&thread->least_ns, frames->count + 1) < 0)
+		return -ENOMEM;
+	for (i = 0; i < frames->count; i++) {
+		const struct history_near *f = &frames->at[i];
+		int64_t *least = &thread->least_ns.at[thread->least_ns.count++];
+		struct window w = narrow_window(rans, f);
+
+		*least = 0;
+		if (is_known(thread, f) && is_window(rans, w))
+			*least = MAX(f->cpu_ns - ran_in(rans, w) - slack_ns, INT64_C(0));
 	}
-	*ret_readings = r;
 	return 0;
 }
 
-/* Of the frames from..to: cpu by elimination; *ret_covered: of any kind. */
-static int64_t cpu_between(const history_cpu_vec *frames, int64_t from, int64_t to,
-			   int64_t *ret_covered)
+/* ---- a frame and its neighbours ---- */
+
+/* What lies between two readings, and how what is too much of it is put to the frames. */
+struct share {
+	int64_t covered, cpu, usual;
+	double least, outliers, rest; /* sums of what each of them may have */
+};
+
+/* What a frame may have beyond what is sure, as one that stands out and else; scaled to its part.
+ */
+static void rooms_of(const struct history_near *f, int64_t least, int64_t cpu, int64_t usual,
+		     double *ret_outlier, double *ret_rest)
 {
-	int64_t sum = 0, begin, end;
-	size_t i;
+	double scale = (double)cpu / (double)f->cpu_ns;
+	double room = scale * (double)(f->cpu_ns - least);
+	double stands_out = scale * (double)(f->cpu_ns - usual - least);
 
-	*ret_covered = 0;
-	for (i = 0; i < frames->count && frames->at[i].begin_ns < to; i++) {
-		const struct history_cpu *f = &frames->at[i];
-
-		begin = MAX(f->begin_ns, from);
-		end = MIN(f->end_ns, to);
-		if (end <= begin)
-			continue;
-		*ret_covered += end - begin;
-		sum += (int64_t)((double)f->cpu_ns * (double)(end - begin) /
-				 (double)(f->end_ns - f->begin_ns));
-	}
-	return sum;
+	*ret_outlier = MIN(MAX(stands_out, 0.0), room);
+	*ret_rest = room - *ret_outlier;
 }
 
-struct verdict_ran verdict_ran_between(const struct verdict_readings *readings, int64_t begin_ns,
-				       int64_t end_ns)
+static int64_t usual_cpu(const struct ran_thread *thread, const history_nears_vec *frames,
+			 size_t first, size_t last)
 {
-	const history_samples_vec *s = &readings->samples;
-	size_t from = before(s, begin_ns), to = after(s, end_ns);
-	struct verdict_ran ran;
-	int64_t covered;
+	double cpu[2 * NEAR + 1];
+	size_t i, count = 0;
 
-	if (from >= s->count || to >= s->count || to <= from || s->at[to].value < s->at[from].value)
+	for (i = first; i < last && count < ARRAY_SIZE(cpu); i++)
+		if (is_known(thread, &frames->at[i]))
+			cpu[count++] = (double)frames->at[i].cpu_ns;
+	if (count == 0)
+		return 0;
+	statistics_sort(cpu, count);
+	return (int64_t)statistics_percentile(cpu, count, 50);
+}
+
+static struct share share_of(const struct ran_thread *thread, const history_nears_vec *frames,
+			     struct window w)
+{
+	int64_t from = thread->rans.at[w.from].ns, to = thread->rans.at[w.to].ns, cpu;
+	size_t first = first_after(frames, from), last = first, i;
+	struct share s = {0};
+
+	while (last < frames->count && frames->at[last].begin_ns < to)
+		last++;
+	s.usual = usual_cpu(thread, frames, first, last);
+	for (i = first; i < last; i++) {
+		const struct history_near *f = &frames->at[i];
+		double outlier, rest;
+
+		if (!is_known(thread, f))
+			continue;
+		s.covered += part_of(f, from, to, &cpu);
+		s.cpu += cpu;
+		rooms_of(f, thread->least_ns.at[i], cpu, s.usual, &outlier, &rest);
+		s.least += (double)cpu / (double)f->cpu_ns * (double)thread->least_ns.at[i];
+		s.outliers += outlier;
+		s.rest += rest;
+	}
+	return s;
+}
+
+/* What frame i did not run, of what all between the readings did not: it lies there as a whole. */
+static int64_t not_run(const struct ran_thread *thread, const struct history_near *f, size_t i,
+		       const struct share *s, int64_t excess)
+{
+	int64_t least = thread->least_ns.at[i];
+	double left = (double)excess - s->least, outlier, rest, more = 0;
+
+	rooms_of(f, least, f->cpu_ns, s->usual, &outlier, &rest);
+	if (left > 0 && s->outliers > 0)
+		more += outlier * MIN(1.0, left / s->outliers);
+	left -= s->outliers;
+	if (left > 0 && s->rest > 0)
+		more += rest * MIN(1.0, left / s->rest);
+	return MIN(least + (int64_t)more, f->cpu_ns);
+}
+
+struct verdict_ran ran_thread_frame(const struct ran_thread *thread,
+				    const history_nears_vec *frames, int64_t slack_ns, size_t i)
+{
+	const history_rans_vec *rans = &thread->rans;
+	const struct history_near *f = &frames->at[i];
+	struct window windows[] = {wide_window(rans, frames, i), narrow_window(rans, f)};
+	struct verdict_ran ran = {0};
+	size_t k;
+
+	for (k = 0; k < ARRAY_SIZE(windows) && is_known(thread, f); k++) {
+		struct share s;
+
+		if (!is_window(rans, windows[k]))
+			continue;
+		s = share_of(thread, frames, windows[k]);
+		ran.window_ns = length_of(rans, windows[k]);
+		ran.ran_ns = ran_in(rans, windows[k]);
+		ran.cpu_ns = s.cpu;
+		ran.slack_ns = slack_ns;
+		ran.least_ns = thread->least_ns.at[i];
+		ran.not_run_ns = not_run(thread, f, i, &s, s.cpu - ran.ran_ns - slack_ns);
+		if ((double)s.covered >= COVERED_LEAST * (double)ran.window_ns)
+			return ran;
+	}
+	return (struct verdict_ran){0};
+}
+
+/* ---- the history's ---- */
+
+void ran_threads_deinit(ran_threads_vec *threads)
+{
+	size_t i;
+
+	for (i = 0; i < threads->count; i++) {
+		VEC_FREE(&threads->at[i].rans);
+		VEC_FREE(&threads->at[i].least_ns);
+	}
+	VEC_FREE(threads);
+}
+
+static const struct ran_thread *thread_of(const ran_threads_vec *threads, uint32_t track)
+{
+	size_t i;
+
+	for (i = 0; i < threads->count; i++)
+		if (threads->at[i].track == track)
+			return &threads->at[i];
+	return NULL;
+}
+
+static int32_t tid_of(const struct range *range, uint32_t track)
+{
+	size_t i;
+
+	for (i = 0; i < range->tracks.count; i++)
+		if (range->tracks.at[i].track == track && range->tracks.at[i].kind == TRACK_THREAD)
+			return range->tracks.at[i].tid;
+	return 0;
+}
+
+static int read_thread(struct history *h, const struct range *range,
+		       const history_nears_vec *frames, int64_t slack_ns, uint32_t track,
+		       ran_threads_vec *threads)
+{
+	struct ran_thread thread = {.track = track};
+	int32_t tid = tid_of(range, track);
+	int r = tid == 0 ? 0
+			 : history_ran(h, range->session, tid, frames->at[0].begin_ns,
+				       frames->at[frames->count - 1].end_ns, &thread.rans);
+
+	if (r == 0 && thread.rans.count > 0)
+		r = ran_thread_bound(&thread, frames, slack_ns);
+	if (r == 0)
+		r = VEC_PUSH(threads, thread);
+	if (r < 0) {
+		VEC_FREE(&thread.rans);
+		VEC_FREE(&thread.least_ns);
+	}
+	return r;
+}
+
+int ran_threads_read(struct history *h, const struct range *range, const history_nears_vec *frames,
+		     int64_t slack_ns, ran_threads_vec *ret_threads)
+{
+	ran_threads_vec threads = {0};
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < frames->count && r == 0; i++)
+		if (!thread_of(&threads, frames->at[i].track))
+			r = read_thread(h, range, frames, slack_ns, frames->at[i].track, &threads);
+	if (r < 0) {
+		ran_threads_deinit(&threads);
+		return r;
+	}
+	*ret_threads = threads;
+	return 0;
+}
+
+struct verdict_ran verdict_ran_of(const ran_threads_vec *threads, const history_nears_vec *frames,
+				  int64_t slack_ns, uint64_t frame)
+{
+	size_t low = 0, high = frames->count;
+	const struct ran_thread *thread;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (frames->at[middle].frame < frame)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == frames->count || frames->at[low].frame != frame)
 		return (struct verdict_ran){0};
-	ran.window_ns = s->at[to].ns - s->at[from].ns;
-	ran.ran_ns = (s->at[to].value - s->at[from].value) * (int64_t)NS_PER_MS;
-	ran.cpu_ns = cpu_between(&readings->frames, s->at[from].ns, s->at[to].ns, &covered);
-	if ((double)covered < COVERED_LEAST * (double)ran.window_ns ||
-	    ran.cpu_ns <= VERDICT_RAN_SLACK_NS)
+	thread = thread_of(threads, frames->at[low].track);
+	if (!thread || thread->rans.count == 0)
 		return (struct verdict_ran){0};
-	return ran;
+	return ran_thread_frame(thread, frames, slack_ns, low);
+}
+
+int64_t verdict_ran_slack(const struct range *range)
+{
+	const char *facts = range->row.facts_json;
+	int64_t slack = VERDICT_RAN_SLACK_NS;
+	struct body *body = NULL;
+	int line, column;
+
+	if (!facts || body_parse(facts, strlen(facts), &body, &line, &column) < 0)
+		return slack;
+	if (body_kind(body, "tick_ns") == BODY_INTEGER && body_integer(body, "tick_ns") > 0)
+		slack = MIN(2 * MIN(body_integer(body, "tick_ns"), slack), slack);
+	body_free(body);
+	return slack;
 }

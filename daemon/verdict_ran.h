@@ -1,28 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a thread that marks frames ran, as its schedstat was read from outside about once a
- * second, beside what its frames have as cpu by elimination. Coarse: one number for all frames
- * between two readings.
+ * How long a thread that marks frames ran, as its schedstat was read from outside some 25 times a
+ * second (sampler.h), held against what its frames have as cpu by elimination: what of that it
+ * cannot have run, frame by frame.
  */
 #ifndef FPROF_DAEMON_VERDICT_RAN_H
 #define FPROF_DAEMON_VERDICT_RAN_H
 
-#include "history_sampled.h"
+#include "history.h"
 #include "range.h"
 #include "verdict.h"
 
-/* The readings of one thread. */
-struct verdict_readings {
-	history_samples_vec samples; /* ms; oldest first */
-	history_cpu_vec frames;	     /* between the first and the last that matter */
+/* A thread, its readings, and what they say of each of the frames it marks: so much of its cpu by
+ * elimination it did not run at least, by the readings next to it alone. */
+struct ran_thread {
+	uint32_t track;
+	history_rans_vec rans; /* oldest first */
+	VEC(int64_t) least_ns; /* one a frame */
 };
-/* Those that a range's frames lie between; none where the thread was not read. 0 or -errno. */
-int verdict_readings_read(struct history *h, const struct range *range, int32_t tid,
-			  struct verdict_readings *ret_readings);
-void verdict_readings_deinit(struct verdict_readings *readings);
-/* Of the readings around [begin_ns, end_ns); window_ns 0: there are none on both sides, or they
- * tell nothing. */
-struct verdict_ran verdict_ran_between(const struct verdict_readings *readings, int64_t begin_ns,
-				       int64_t end_ns);
+typedef VEC(struct ran_thread) ran_threads_vec;
+/* Of the threads that mark frames (history_near's); those without readings are left out. slack_ns:
+ * what a reading may be behind. 0 or -errno. */
+int ran_threads_read(struct history *h, const struct range *range, const history_nears_vec *frames,
+		     int64_t slack_ns, ran_threads_vec *ret_threads);
+void ran_threads_deinit(ran_threads_vec *threads);
+
+/* Fills least_ns from rans. 0 or -ENOMEM. */
+int ran_thread_bound(struct ran_thread *thread, const history_nears_vec *frames, int64_t slack_ns);
+/* Of frame i; window_ns 0: there are no readings on both sides, or they tell nothing. Pure. */
+struct verdict_ran ran_thread_frame(const struct ran_thread *thread,
+				    const history_nears_vec *frames, int64_t slack_ns, size_t i);
+
+/* The same of a frame by its number: 0 where nothing of it is known. */
+struct verdict_ran verdict_ran_of(const ran_threads_vec *threads, const history_nears_vec *frames,
+				  int64_t slack_ns, uint64_t frame);
+/* What a reading may be behind on the machine that the session ran on. */
+int64_t verdict_ran_slack(const struct range *range);
 
 #endif

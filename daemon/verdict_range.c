@@ -3,8 +3,8 @@
  * A range is read once for its zones and once, a marking thread, for what the scheduler did; then
  * each frame is judged by itself. Of the zones of a marking thread the stretches of waiting are
  * kept, and for each frame the one that was innermost longest while it did not wait. What is usual
- * is the median of the frames' wall times. The displays are those of when the session began: its
- * facts have them.
+ * is the median of the wall times of a frame and those around it. The displays are those of when
+ * the session began: its facts have them.
  */
 #include "verdict_range.h"
 
@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AROUND	  60 /* frames on both sides tell what is usual */
-#define DEPTH_MAX 64 /* of wait zones in each other; deeper ones are the outer one's */
+#define AROUND	  60u /* frames on both sides tell what is usual */
+#define DEPTH_MAX 64  /* of wait zones in each other; deeper ones are the outer one's */
 
 /* A thread that marks frames of the range. */
 struct marking {
@@ -28,7 +28,6 @@ struct marking {
 	wait_segments_vec waits;
 	sched_intervals_vec sched;
 	struct verdict_cursor cursor;
-	struct verdict_readings readings;
 };
 
 /* The zone with the most self time of a frame. */
@@ -49,6 +48,8 @@ struct reading {
 	VEC(uint32_t) touched; /* those that have any */
 	VEC(uint32_t) open;    /* markers of all open zones */
 	size_t frame;
+	history_nears_vec near; /* the frames, and those around them */
+	ran_threads_vec rans;
 };
 
 static void reading_deinit(struct reading *r)
@@ -58,9 +59,10 @@ static void reading_deinit(struct reading *r)
 	for (i = 0; i < r->threads.count; i++) {
 		VEC_FREE(&r->threads.at[i].waits);
 		VEC_FREE(&r->threads.at[i].sched);
-		verdict_readings_deinit(&r->threads.at[i].readings);
 	}
 	VEC_FREE(&r->threads);
+	VEC_FREE(&r->near);
+	ran_threads_deinit(&r->rans);
 	VEC_FREE(&r->touched);
 	VEC_FREE(&r->open);
 	free(r->leads);
@@ -216,8 +218,6 @@ static int read_sched(struct history *h, struct reading *r)
 		if (!m->is_thread)
 			continue;
 		rc = history_sched(h, range->session, m->tid, range->t0, range->t1, &m->sched);
-		if (rc == 0)
-			rc = verdict_readings_read(h, range, m->tid, &m->readings);
 	}
 	return rc;
 }
@@ -249,49 +249,17 @@ static int read_all(struct history *h, struct reading *r)
 	return rc < 0 ? rc : read_sched(h, r);
 }
 
-typedef VEC(double) walls_vec;
-
-static int add_walls(const struct history_frames *frames, walls_vec *walls)
+/* The median of wall times from one frame to another; walls has room for them. */
+static int64_t median_wall(const history_nears_vec *near, size_t from, size_t to, double *walls)
 {
-	size_t i;
+	size_t i, count = 0;
 
-	if (VEC_RESERVE(walls, frames->frames.count + 1) < 0)
-		return -ENOMEM;
-	for (i = 0; i < frames->frames.count; i++) {
-		const struct frame_row *row = &frames->frames.at[i].row;
-
-		walls->at[walls->count++] = (double)(row->end_ns - row->begin_ns);
-	}
-	return 0;
-}
-
-static int add_margin(struct history *h, const struct range *range, const char *stream,
-		      uint64_t from, uint64_t to, walls_vec *walls)
-{
-	__attribute__((cleanup(history_frames_deinit))) struct history_frames frames = {0};
-	int rc = from > to ? 0 : history_frames(h, range->session, stream, from, to, &frames);
-
-	return rc < 0 ? rc : add_walls(&frames, walls);
-}
-
-/* The median over the range and what is around it. */
-static int usual_wall(struct history *h, const struct range *range, const char *stream,
-		      int64_t *ret_ns)
-{
-	uint64_t from = range->first > AROUND ? range->first - AROUND : 1;
-	walls_vec walls = {0};
-	int rc = add_margin(h, range, stream, from, range->first - 1, &walls);
-
-	if (rc == 0)
-		rc = add_walls(&range->frames, &walls);
-	if (rc == 0)
-		rc = add_margin(h, range, stream, range->last + 1, range->last + AROUND, &walls);
-	if (rc == 0) {
-		statistics_sort(walls.at, walls.count);
-		*ret_ns = (int64_t)statistics_percentile(walls.at, walls.count, 50);
-	}
-	VEC_FREE(&walls);
-	return rc;
+	for (i = from; i < to; i++)
+		walls[count++] = (double)(near->at[i].end_ns - near->at[i].begin_ns);
+	if (count == 0)
+		return 0;
+	statistics_sort(walls, count);
+	return (int64_t)statistics_percentile(walls, count, 50);
 }
 
 /* Rows of GPUs come by frame: *next is the first that may be of this one. */
@@ -349,14 +317,37 @@ void verdict_displays(const struct range *range, struct displays *ret_displays)
 	body_free(body);
 }
 
-static void judge_frames(struct reading *r, int64_t usual, verdicts_vec *verdicts)
+static void partition(const struct reading *r, struct marking *m, const struct frame_row *row,
+		      struct verdict *v)
+{
+	int64_t slack = verdict_ran_slack(r->range);
+
+	verdict_partition(v, r->range, row->t0, row->t1, &m->cursor);
+	if (v->events == EVENTS_GONE && v->ns[PART_UNKNOWN] == v->wall_ns) {
+		memset(v->ns, 0, sizeof(v->ns));
+		memset(v->evidence, 0, sizeof(v->evidence));
+		verdict_partition_row(v, row);
+	}
+	if (v->evidence[PART_CPU].zone_ns == 0)
+		return;
+	v->ran = verdict_ran_of(&r->rans, &r->near, slack, row->frame);
+	verdict_check_cpu(v);
+}
+
+/* Where a frame is among those around. */
+static size_t near_of(const history_nears_vec *near, uint64_t frame, size_t hint)
+{
+	while (hint < near->count && near->at[hint].frame < frame)
+		hint++;
+	return hint;
+}
+
+static void judge_frames(struct reading *r, double *walls, verdicts_vec *verdicts)
 {
 	struct displays displays;
-	struct display_fit fit;
-	size_t i, gpu = 0;
+	size_t i, gpu = 0, at = 0;
 
 	verdict_displays(r->range, &displays);
-	fit = displays_fit(&displays, usual);
 	for (i = 0; i < r->threads.count; i++) {
 		struct marking *m = &r->threads.at[i];
 
@@ -365,37 +356,38 @@ static void judge_frames(struct reading *r, int64_t usual, verdicts_vec *verdict
 	for (i = 0; i < r->range->frames.frames.count; i++) {
 		const struct frame_row *row = &r->range->frames.frames.at[i].row;
 		struct verdict *v = &verdicts->at[verdicts->count++];
-		struct marking *m = marking_of(r, row->track);
 
+		at = near_of(&r->near, row->frame, at);
 		memset(v, 0, sizeof(*v));
 		v->frame = row->frame;
 		v->events = events_of(r->range, i);
-		v->usual_ns = usual;
+		v->usual_ns = median_wall(&r->near, at - MIN(at, (size_t)AROUND),
+					  MIN(at + AROUND + 1, r->near.count), walls);
 		v->gpu_busy_ns = gpu_busy(r->range, row->frame, &gpu);
 		set_zone(r, i, v);
-		v->fit = fit;
-		v->ran = verdict_ran_between(&m->readings, row->begin_ns, row->end_ns);
-		verdict_partition(v, r->range, row->t0, row->t1, &m->cursor);
-		verdict_check_cpu(v);
+		v->fit = displays_fit(&displays, v->usual_ns);
+		partition(r, marking_of(r, row->track), row, v);
 		verdict_judge(v);
 	}
 }
 
-int verdict_range(struct history *h, const struct range *range, const char *stream,
-		  verdicts_vec *ret_verdicts)
+int verdict_range(struct history *h, const struct range *range, verdicts_vec *ret_verdicts)
 {
 	__attribute__((cleanup(reading_deinit))) struct reading r = {.range = range};
 	verdicts_vec verdicts = {0};
-	int64_t usual = 0;
+	double walls[2 * AROUND + 1];
 	int rc = read_all(h, &r);
 
 	if (rc == 0)
-		rc = usual_wall(h, range, stream, &usual);
+		rc = history_near(h, range->session, range->stream, range->first, range->last,
+				  &r.near);
+	if (rc == 0)
+		rc = ran_threads_read(h, range, &r.near, verdict_ran_slack(range), &r.rans);
 	if (rc == 0)
 		rc = VEC_RESERVE(&verdicts, range->frames.frames.count + 1);
 	if (rc < 0)
 		return rc;
-	judge_frames(&r, usual, &verdicts);
+	judge_frames(&r, walls, &verdicts);
 	*ret_verdicts = verdicts;
 	return 0;
 }
@@ -409,27 +401,52 @@ static void add_evidence(struct verdict_evidence *sum, const struct verdict_evid
 	sum->both_ns += e->both_ns;
 }
 
-void verdict_sum(const verdicts_vec *verdicts, struct verdict_sum *ret_sum)
+/* What is usual of them all: its fit to the displays. */
+static int usual_fit(const verdicts_vec *verdicts, const struct displays *displays,
+		     struct display_fit *ret_fit)
+{
+	_cleanup_free_ double *usual = calloc(verdicts->count + 1, sizeof(*usual));
+	size_t i;
+
+	if (!usual)
+		return -ENOMEM;
+	for (i = 0; i < verdicts->count; i++)
+		usual[i] = (double)verdicts->at[i].usual_ns;
+	statistics_sort(usual, verdicts->count);
+	*ret_fit = displays_fit(displays, verdicts->count > 0 ? (int64_t)statistics_percentile(
+									usual, verdicts->count, 50)
+							      : 0);
+	return 0;
+}
+
+static void add_verdict(struct verdict_sum *s, const struct verdict *v)
+{
+	int part;
+
+	s->frames++;
+	s->wall_ns += v->wall_ns;
+	for (part = 0; part < PARTS; part++) {
+		s->ns[part] += v->ns[part];
+		add_evidence(&s->evidence[part], &v->evidence[part]);
+	}
+	s->bound_frames[v->bound]++;
+	s->bound_ns[v->bound] += v->wall_ns;
+	s->confidence += v->confidence * (double)v->wall_ns;
+}
+
+int verdict_sum(const verdicts_vec *verdicts, const struct counted *counted,
+		const struct displays *displays, struct verdict_sum *ret_sum)
 {
 	struct verdict_sum s = {0};
-	int part;
 	size_t i, n;
 	enum verdict_bound b;
+	int r = usual_fit(verdicts, displays, &s.fit);
 
-	for (i = 0; i < verdicts->count; i++) {
-		const struct verdict *v = &verdicts->at[i];
-
-		s.fit = v->fit;
-		s.frames++;
-		s.wall_ns += v->wall_ns;
-		for (part = 0; part < PARTS; part++) {
-			s.ns[part] += v->ns[part];
-			add_evidence(&s.evidence[part], &v->evidence[part]);
-		}
-		s.bound_frames[v->bound]++;
-		s.bound_ns[v->bound] += v->wall_ns;
-		s.confidence += v->confidence * (double)v->wall_ns;
-	}
+	if (r < 0)
+		return r;
+	for (i = 0; i < verdicts->count; i++)
+		if (!counted->out[i])
+			add_verdict(&s, &verdicts->at[i]);
 	for (b = 0; b < BOUNDS; b++)
 		if (s.bound_ns[b] > s.bound_ns[s.bound])
 			s.bound = b;
@@ -446,4 +463,5 @@ void verdict_sum(const verdicts_vec *verdicts, struct verdict_sum *ret_sum)
 			 s.fit.cadence_hz, s.fit.display_hz, s.fit.unseen, s.fit.of);
 	}
 	*ret_sum = s;
+	return 0;
 }

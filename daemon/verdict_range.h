@@ -3,13 +3,12 @@
 #ifndef FPROF_DAEMON_VERDICT_RANGE_H
 #define FPROF_DAEMON_VERDICT_RANGE_H
 
+#include "counted.h"
 #include "verdict.h"
 
 typedef VEC(struct verdict) verdicts_vec;
-/* One a frame of range->frames, in order; stream: the range's (NULL: main). Names are the range's.
- * 0 or -errno. */
-int verdict_range(struct history *h, const struct range *range, const char *stream,
-		  verdicts_vec *ret_verdicts);
+/* One a frame of range->frames, in order. Names are the range's. 0 or -errno. */
+int verdict_range(struct history *h, const struct range *range, verdicts_vec *ret_verdicts);
 
 /* As they were when the session began. */
 void verdict_displays(const struct range *range, struct displays *ret_displays);
@@ -22,10 +21,11 @@ struct verdict_sum {
 	int64_t bound_ns[BOUNDS]; /* wall time of those frames */
 	enum verdict_bound bound; /* with the most wall time */
 	double confidence;
-	struct display_fit fit; /* the same for all frames */
+	struct display_fit fit; /* of what is usual of them all */
 	char sentence[256];
 };
-/* verdicts may be empty. */
-void verdict_sum(const verdicts_vec *verdicts, struct verdict_sum *ret_sum);
+/* Of the verdicts of a range, one a frame, those that count. 0 or -ENOMEM. */
+int verdict_sum(const verdicts_vec *verdicts, const struct counted *counted,
+		const struct displays *displays, struct verdict_sum *ret_sum);
 
 #endif

@@ -76,7 +76,7 @@ static const struct help helps[] = {
 	{"verdict",
 	 "  fprof verdict [SESSION] [--from N --to N | --last N]\n"
 	 "                                         what held the frames back, and the numbers\n",
-	 RANGE},
+	 RANGE FRAMES},
 	{"critical-path",
 	 "  fprof critical-path [SESSION] [FRAME | --from N --to N | --last N] [--limit N]\n"
 	 "                                         what frames waited for, moment by moment\n",

@@ -33,15 +33,16 @@ static int longer(const void *a, const void *b)
 
 static void print_worst(const json_t *frames)
 {
-	size_t i, n = json_array_size(frames);
+	size_t i, n = json_array_size(frames), count = 0;
 	_cleanup_free_ json_t **sorted = malloc((n + 1) * sizeof(json_t *));
 
 	for (i = 0; sorted && i < n; i++)
-		sorted[i] = json_array_get(frames, i);
+		if (json_is_true(json_object_get(json_array_get(frames, i), "counted")))
+			sorted[count++] = json_array_get(frames, i);
 	if (!sorted)
 		return;
-	qsort(sorted, n, sizeof(json_t *), longer);
-	for (i = 0; i < n && i < WORST; i++)
+	qsort(sorted, count, sizeof(json_t *), longer);
+	for (i = 0; i < count && i < WORST; i++)
 		printf("frame %lld, %s: %s\n", answer_integer(sorted[i], "frame"),
 		       answer_text(sorted[i], "bound_by"), answer_text(sorted[i], "sentence"));
 }
@@ -66,19 +67,25 @@ static bool lacks_refresh_rate(const json_t *answer)
 
 static int print(const json_t *answer)
 {
+	const json_t *range = json_object_get(answer, "range");
+
 	printf("bound by %s%s: %s\n", answer_text(answer, "bound_by"),
 	       lacks_refresh_rate(answer) ? " (the present; no display's refresh rate is known)"
 					  : "",
 	       answer_text(answer, "sentence"));
 	print_parts(answer);
 	print_worst(json_object_get(answer, "frames"));
+	printf("%lld frames (%lld..%lld)", answer_integer(range, "frames"),
+	       answer_integer(range, "from"), answer_integer(range, "to"));
+	answer_print_older(range);
+	answer_print_left_out(range);
 	return TOOL_OK;
 }
 
 int tool_verdict(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_ask_ struct ask ask = {0};
-	int r = ask_parse(&ask, "from to last stream", NULL, argc, argv);
+	int r = ask_parse(&ask, "from to last stream frames", NULL, argc, argv);
 
 	return r == TOOL_OK ? answer_ask(options, "GET", ask_path(&ask, "verdict"), NULL, print)
 			    : r;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Are the checks of the verdict's rules worth anything? Each row takes one rule out of daemon/verdict.c or displays.c and
-# names a check of test_verdict_words that has to fail then. What a row changes must be there, once.
+# Are the checks of the verdict's rules worth anything? Each row takes one rule out of daemon/verdict.c, displays.c or
+# verdict_ran.c and names a check of test_verdict_words, of the last of test_verdict_ran, that has to fail then. What a row changes must be there, once.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -30,8 +30,13 @@ mutants=(
 	'a sleep is nothing|verdict|\[WAIT_SLEEP\] = PART_CAP|[WAIT_SLEEP] = PART_OTHER|cap: it sleeps, unmarked'
 	'a limiter that spins computes|verdict| + v->spun_ns\[PART_CAP\]||cap: the limiter spins'
 	'zones are not asked what a wait is for|verdict|wait ? of_zone(wait->kind) : of_reason|of_reason|not lock: the limiter.s zone waits by one'
-	'all that is left is cpu, run or not|verdict|v->ran.cpu_ns <= most|true|not cpu: by elimination, of which it ran little'
-	'the check takes all|verdict|v->ran.cpu_ns <= most|false|cpu: by elimination, and so it ran'
+	'all that is left is cpu, run or not|verdict|excess <= 0|true|not cpu: by elimination, of which it ran little'
+	'the check takes all|verdict|MIN(v->ran.not_run_ns,|MIN(INT64_MAX,|cpu: by elimination, and so it ran'
+	'frames that stand out are as others|verdict_ran|MIN(MAX(stands_out, 0.0), room)|0|a_lone_frame_that_waited_is_the_one'
+	'the readings next to a frame are not asked|verdict_ran|MAX(f->cpu_ns - ran_in(rans, w) - slack_ns, INT64_C(0))|0|who_waited_and_who_computed_are_told_apart'
+	'frames around are not asked|verdict_ran|wide_window(rans, frames, i), narrow|narrow_window(rans, f), narrow|a_sleep_of_every_frame_is_found_in_each'
+	'readings are never behind|verdict_ran|s.cpu - ran.ran_ns - slack_ns|s.cpu - ran.ran_ns|a_game_that_computes_is_not_accused'
+	'time outside of frames does not matter|verdict_ran|>= COVERED_LEAST \*|>= 0 *|what_ran_outside_of_frames_tells_nothing'
 	'unchecked is not said|verdict|"" : ", unchecked"|"" : ""|cpu: by elimination, unchecked'
 	'who is queued runs|verdict|return PART_RUNNABLE|return PART_CPU|scheduler: it could have run'
 	'who is queued in a zone waits|verdict|return PART_RUNNABLE|return wait ? of_zone(wait->kind) : PART_RUNNABLE|scheduler: in a hitch, with slack, within a wait zone'
@@ -48,10 +53,11 @@ mutants=(
 
 # A changed module before the daemon's library: the one in there is not taken then.
 try() { # number, row
-	local what module from to check dir=$tmp/$1
+	local what module from to check dir=$tmp/$1 test=verdict_words
 	IFS='|' read -r what module from to check <<<"${2//\\|/$'\a'}"
 	to=${to//$'\a'/|}
 	mkdir "$dir"
+	[ "$module" != verdict_ran ] || test=verdict_ran
 	# \r in a row stands for the end of a line
 	from=${from//\\r/\$} to=${to//\\r/}
 	if [ "$(grep -c -- "$from" "daemon/$module.c")" != 1 ]; then
@@ -60,7 +66,7 @@ try() { # number, row
 	fi
 	sed "s@$from@$to@" "daemon/$module.c" >"$dir/$module.c"
 	if ! { "${compile[@]}" -c -o "$dir/mutant.o" "$dir/$module.c" &&
-		$CC -o "$dir/test" "$tmp/test.o" "$dir/mutant.o" "$B/libfprofd.a" "${libs[@]}"; } >"$dir/log" 2>&1; then
+		$CC -o "$dir/test" "$tmp/$test.o" "$dir/mutant.o" "$B/libfprofd.a" "${libs[@]}"; } >"$dir/log" 2>&1; then
 		echo "not ok $what: it does not compile"
 		sed 's/^/    /' "$dir/log"
 		return
@@ -76,7 +82,9 @@ try() { # number, row
 read -ra libs < <(pkg-config --libs sqlite3 libmicrohttpd liburing liblz4 libxxhash zlib jansson cmocka)
 libs+=(-lm -lpthread)
 compile=("$CC" -std=gnu11 -D_GNU_SOURCE -I. -Idaemon -Iclient -O0 -w)
-"${compile[@]}" -c -o "$tmp/test.o" tests/unit/test_verdict_words.c || exit 1
+for test in verdict_words verdict_ran; do
+	"${compile[@]}" -c -o "$tmp/$test.o" "tests/unit/test_$test.c" || exit 1
+done
 
 failed=0
 for i in "${!mutants[@]}"; do

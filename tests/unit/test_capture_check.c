@@ -338,6 +338,7 @@ static void make_old(struct stranger *s)
 		 totals_of_version_3);
 	run_answers(db, query);
 	assert_int_equal(sql_exec(db, "DELETE FROM meta WHERE key GLOB 'sum.*'; "
+				      "ALTER TABLE ledger DROP COLUMN fill_permille; "
 				      "PRAGMA user_version = 3"),
 			 0);
 	assert_int_equal(capture_sum_write(db), 0);

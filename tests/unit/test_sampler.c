@@ -74,30 +74,51 @@ static void *be_there(void *userdata)
 	return NULL;
 }
 
-/* Those of two threads that mark frames, the other one first after a restart. */
 static void counters_keep_their_numbers_over_a_restart(void **state)
 {
-	char names[3][32] = {"cpu_time"};
+	static const char *const names[] = {"cpu_time", "threads", "resident_bytes"};
 	struct fixture *f = *state;
-	struct other other;
 	uint32_t before[3];
 	size_t i, count, again;
+
+	fixture_submit(f, first_batch(1, 1));
+	sample(f, getpid(), getpid());
+	for (i = 0; i < 3; i++)
+		before[i] = number_of(f, names[i], &count);
+	sample(f, getpid(), getpid());
+	for (i = 0; i < 3; i++)
+		assert_int_equal(number_of(f, names[i], &again), before[i]);
+	assert_int_equal(again, count);
+}
+
+/* How long each ran is read, and what it ran in between is the difference. */
+static void threads_that_mark_frames_are_read_often(void **state)
+{
+	struct fixture *f = *state;
+	history_rans_vec rans;
+	struct other other;
 	pthread_t thread;
+	int64_t last = 0;
+	size_t i;
 
 	sem_init(&other.begun, 0, 0);
 	sem_init(&other.may_end, 0, 0);
 	assert_int_equal(pthread_create(&thread, NULL, be_there, &other), 0);
 	sem_wait(&other.begun);
-	snprintf(names[1], sizeof(names[1]), "frame_thread_ran_%d", getpid());
-	snprintf(names[2], sizeof(names[2]), "frame_thread_ran_%d", other.tid);
 	fixture_submit(f, first_batch(1, 1));
 	sample(f, getpid(), other.tid);
-	for (i = 0; i < 3; i++)
-		before[i] = number_of(f, names[i], &count);
-	sample(f, other.tid, getpid());
-	for (i = 0; i < 3; i++)
-		assert_int_equal(number_of(f, names[i], &again), before[i]);
-	assert_int_equal(again, count);
+	assert_int_equal(history_ran(f->history, 1, getpid(), 0, INT64_MAX, &rans), 0);
+	assert_true(rans.count >= 4); /* two rounds of 100 ms, and twice in each, at least */
+	for (i = 0; i < rans.count; i++) {
+		assert_true(rans.at[i].ran_ns >= last);
+		assert_true(i == 0 || rans.at[i].ns > rans.at[i - 1].ns);
+		last = rans.at[i].ran_ns;
+	}
+	assert_true(last > 0);
+	VEC_FREE(&rans);
+	assert_int_equal(history_ran(f->history, 1, other.tid, 0, INT64_MAX, &rans), 0);
+	assert_true(rans.count > 0);
+	VEC_FREE(&rans);
 	sem_post(&other.may_end);
 	pthread_join(thread, NULL);
 }
@@ -106,6 +127,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(counters_keep_their_numbers_over_a_restart,
+						fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(threads_that_mark_frames_are_read_often,
 						fixture_setup, fixture_teardown),
 	};
 

@@ -79,15 +79,20 @@ static void newer_and_foreign_databases_are_refused(void **state)
 	sqlite3_close(db);
 }
 
+/* What version 12 brought. */
+#define DROP_RAN                    \
+	"DROP TABLE thread_ran;"    \
+	"DROP TABLE frames_around;" \
+	"ALTER TABLE ledger DROP COLUMN fill_permille;"
 /* What versions from 10 on brought. */
-#define DROP_TOTALS                                                \
-	"DROP TABLE stack_chunks;"                                 \
-	"DROP TABLE stack_modules;"                                \
-	"DROP TABLE stack_symbols;"                                \
-	"DROP TABLE zone_totals;"                                  \
-	"ALTER TABLE session_totals DROP COLUMN zones_counted_to;" \
-	"ALTER TABLE session_totals DROP COLUMN spans_counted_to;" \
-	"ALTER TABLE session_totals DROP COLUMN zones_uncounted;"
+#define DROP_TOTALS                                                         \
+	DROP_RAN "DROP TABLE stack_chunks;"                                 \
+		 "DROP TABLE stack_modules;"                                \
+		 "DROP TABLE stack_symbols;"                                \
+		 "DROP TABLE zone_totals;"                                  \
+		 "ALTER TABLE session_totals DROP COLUMN zones_counted_to;" \
+		 "ALTER TABLE session_totals DROP COLUMN spans_counted_to;" \
+		 "ALTER TABLE session_totals DROP COLUMN zones_uncounted;"
 /* What versions from 4 on brought. */
 #define DROP_NEWER                                                                                 \
 	"DROP TABLE aggregate_groups;"                                                             \
@@ -169,6 +174,31 @@ static void a_database_of_version_9_knows_what_it_does_not(void **state)
 		answer(db, "SELECT zones_counted_to IS NULL FROM session_totals WHERE session = 2"),
 		1);
 	assert_int_equal(answer(db, "SELECT count(*) FROM zone_totals"), 0);
+	sqlite3_close(db);
+}
+
+/* Version 11 had a counter of what threads ran, in whole ms. */
+static void a_database_of_version_11_keeps_what_threads_ran(void **state)
+{
+	struct schema now = schema_current();
+	sqlite3 *db = open_empty();
+
+	(void)state;
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(sql_exec(db, DROP_RAN "INSERT INTO sampled VALUES (1, 5, "
+					       "'frame_thread_ran_42', 'cpu', 'x', 2, 1), "
+					       "(1, 6, 'threads', 'cpu', 'x', 0, 0);"
+					       "INSERT INTO samples VALUES (1, 1000, 5, 7), (1, "
+					       "2000, 5, 9), (1, 1000, 6, 3);"
+					       "PRAGMA user_version=11"),
+			 0);
+	assert_int_equal(schema_apply(db, &now), 0);
+	assert_int_equal(answer(db, "SELECT group_concat(ns || ran_ns, ' ') = "
+				    "'10007000000 20009000000' FROM thread_ran WHERE session = 1 "
+				    "AND tid = 42"),
+			 1);
+	assert_int_equal(answer(db, "SELECT group_concat(name) = 'threads' FROM sampled"), 1);
+	assert_int_equal(answer(db, "SELECT sum(value) FROM samples"), 3);
 	sqlite3_close(db);
 }
 
@@ -290,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_database_of_version_2_gets_its_nulls),
 		cmocka_unit_test(a_database_of_version_3_has_the_tables_of_sums),
 		cmocka_unit_test(a_database_of_version_9_knows_what_it_does_not),
+		cmocka_unit_test(a_database_of_version_11_keeps_what_threads_ran),
 		cmocka_unit_test(rows_are_copied_with_generated_columns),
 		cmocka_unit_test(pages_are_copied_with_what_is_in_the_wal),
 		cmocka_unit_test(readers_cannot_write),

@@ -134,21 +134,32 @@ static void the_process_is_read(void **state)
 	assert_false(find(&seen, "resident_bytes")->cumulative);
 }
 
-/* By the number that the game has for the thread, in whole ms. */
+/* By the number that the game has for the thread. */
 static void a_thread_that_marks_frames_is_read_by_its_own_number(void **state)
 {
 	const int32_t tids[] = {7, 8, 9};
+	struct usage *usage = *state;
 	struct seen seen = {0};
+	int64_t ns;
 
 	put("proc/4711/task/4711/status", "NSpid:\t4711\t7\n");
 	put("proc/4711/task/4711/schedstat", "1234567890 55 9\n");
 	put("proc/4711/task/4712/status", "NSpid:\t4712\t8\n");
-	usage_set_marking(*state, tids, 3);
-	assert_int_equal(usage_read(*state, 0, see, &seen), 0);
-	assert_int_equal(value(&seen, "frame_thread_ran_7"), 1234);
-	assert_true(find(&seen, "frame_thread_ran_7")->cumulative);
-	assert_null(find(&seen, "frame_thread_ran_8")); /* without schedstat */
-	assert_null(find(&seen, "frame_thread_ran_9")); /* there is none */
+	usage_set_marking(usage, tids, 3);
+	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), -ESRCH); /* not found yet */
+	assert_int_equal(usage_read(usage, 0, see, &seen), 0);
+	usage_set_marking(usage, tids, 3);
+	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), 0);
+	assert_int_equal(ns, 1234567890);
+	assert_int_equal(usage_ran(usage, &usage->marking[1], &ns), -ESRCH); /* no schedstat */
+	assert_int_equal(usage_ran(usage, &usage->marking[2], &ns), -ESRCH); /* no thread */
+	put("proc/4711/task/4711/schedstat", "-\n");
+	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), -EIO);
+	put("proc/4711/task/10/status", "NSpid:\t10\n");
+	put("proc/4711/task/10/schedstat", "5 55 9\n");
+	usage_set_marking(usage, &(const int32_t){10}, 1); /* found at once */
+	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), 0);
+	assert_int_equal(ns, 5);
 }
 
 static void what_is_not_there_is_left_out(void **state)

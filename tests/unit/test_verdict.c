@@ -35,23 +35,31 @@ static void judge(struct fixture *f, uint64_t from, uint64_t to, size_t kept_fro
 					  ? range.frames.frames.at[kept_from].row.t0
 					  : range.t1;
 	}
-	assert_int_equal(verdict_range(f->history, &range, NULL, &verdicts), 0);
+	assert_int_equal(verdict_range(f->history, &range, &verdicts), 0);
 	assert_int_equal(verdicts.count, range.frames.frames.count);
 	*ret_verdicts = verdicts;
 	range_close(&range);
 }
 
-static void frames_whose_events_are_gone_are_not_cpu(void **state)
+static void frames_whose_events_are_gone_are_judged_by_their_rows(void **state)
 {
 	struct fixture *f = *state;
+	struct batch *b = frames(5);
 	verdicts_vec v;
 
-	fixture_submit(f, frames(4));
+	b->frames.at[1].wait_cap_ns = FRAME_NS * 3 / 4;
+	b->frames.at[1].cpu_ns = FRAME_NS / 4;
+	b->frames.at[2].cpu_ns = NS_UNKNOWN;
+	fixture_submit(f, b);
 	judge(f, 2, 4, 2, &v);
 	assert_int_equal(v.at[0].events, EVENTS_GONE);
-	assert_int_equal(v.at[0].ns[PART_UNKNOWN], FRAME_NS);
-	assert_int_equal(v.at[0].bound, BOUND_UNKNOWN);
-	assert_non_null(strstr(v.at[0].sentence, "Its events are gone."));
+	assert_int_equal(v.at[0].ns[PART_CAP], FRAME_NS * 3 / 4);
+	assert_int_equal(v.at[0].ns[PART_CPU], FRAME_NS / 4);
+	assert_int_equal(v.at[0].bound, BOUND_CAP);
+	assert_non_null(strstr(v.at[0].sentence, "Its events are gone, only its row is left."));
+	assert_int_equal(v.at[1].events, EVENTS_GONE);
+	assert_int_equal(v.at[1].ns[PART_UNKNOWN], FRAME_NS);
+	assert_int_equal(v.at[1].bound, BOUND_UNKNOWN);
 	assert_int_equal(v.at[2].events, EVENTS_COMPLETE);
 	assert_int_equal(v.at[2].ns[PART_CPU], FRAME_NS);
 	assert_int_equal(v.at[2].bound, BOUND_CPU);
@@ -256,7 +264,7 @@ static void usual_is_told_by_the_range_and_its_margins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(frames_whose_events_are_gone_are_not_cpu),
+		TEST(frames_whose_events_are_gone_are_judged_by_their_rows),
 		TEST(frames_that_were_not_all_recorded_are_not_cpu),
 		TEST(lost_events_lower_the_confidence),
 		TEST(waits_are_shared_out_over_frames),

@@ -41,6 +41,7 @@ struct made {
 	double usual_ms, gpu_ms; /* 0: as the frame; 0: not known, below 0: idle */
 	const char *displays;	 /* NULL: none is known */
 	double ran_ms, cpu_ms;	 /* schedstat, of many such frames; 0, 0: not read */
+	double not_run_ms;	 /* of this one's cpu, by it */
 	bool no_kernel;
 	enum verdict_bound word;
 	const char *says; /* NULL: anything */
@@ -157,6 +158,7 @@ static const struct made made[] = {
 	 .no_kernel = true,
 	 .ran_ms = 40,
 	 .cpu_ms = 900,
+	 .not_run_ms = 15,
 	 .word = BOUND_UNKNOWN,
 	 .says = "of 900 ms that it may have run it ran 40 ms (schedstat)"},
 	/* scheduler */
@@ -264,8 +266,10 @@ static void the_word_is_right(void **state)
 	v.gpu_busy_ns = m->gpu_ms > 0 ? (int64_t)(m->gpu_ms * 1e6) : NS_UNKNOWN;
 	v.fit = displays_fit(&displays, v.usual_ns);
 	if (m->cpu_ms > 0)
-		v.ran = (struct verdict_ran){1000 * MS, (int64_t)(m->ran_ms * 1e6),
-					     (int64_t)(m->cpu_ms * 1e6)};
+		v.ran = (struct verdict_ran){.window_ns = 1000 * MS,
+					     .ran_ns = (int64_t)(m->ran_ms * 1e6),
+					     .cpu_ns = (int64_t)(m->cpu_ms * 1e6),
+					     .not_run_ns = (int64_t)(m->not_run_ms * 1e6)};
 	verdict_partition(&v, &range, 0, wall, &cursor);
 	verdict_check_cpu(&v);
 	verdict_judge(&v);
