@@ -305,6 +305,7 @@ uint64_t store_submit(struct store *store, struct batch *batch)
 		store->first = batch;
 	store->last = batch;
 	store->submitted++;
+	store->hurry |= batch->sessions.count > 0; /* whoever asks for one at once is to find it */
 	store->queued_bytes += batch->weight;
 	queued = store->queued_bytes;
 	pthread_cond_signal(&store->work);

@@ -118,7 +118,7 @@ export class VerdictCard {
 		this.parts.replaceChildren(...held.flatMap(({ key, label, ns }) => [
 			element('dt', {}, element('span', { class: `swatch ${key}` }), ` ${label}`),
 			element('dd', {}, `${milliseconds(ns / Math.max(1, answer.frames_judged))}  ${percent((ns / answer.wall_ns) * 100)}`)]));
-		const kernel = answer.frames.filter((/** @type {any} */ one) => one.kernel).length;
+		const kernel = answer.frames.filter((/** @type {any} */ one) => one.counted && one.kernel).length;
 		setText(this.note, `${plural(answer.frames_judged, 'frame')} judged, means per frame; the kernel saw ${count(kernel)}. Confidence ${Math.round(answer.confidence * 100)} %.`);
 		setText(this.dispute, disputeText(answer));
 	}

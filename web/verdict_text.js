@@ -15,11 +15,8 @@ export function heldBy(parts) {
 	return stack;
 }
 
-/**
- * Frames whose events are gone have nothing to be judged by: what is left of them is in their rows.
- * @param {{frame: number, events: string, parts: {part: string, ns: number}[]}[]} frames of a verdict @returns {Map<number, number[]>}
- */
-export const stacksOf = (frames) => new Map(frames.filter(({ events }) => events !== 'gone').map(({ frame, parts }) => [frame, heldBy(parts)]));
+/** @param {{frame: number, parts: {part: string, ns: number}[]}[]} frames of a verdict @returns {Map<number, number[]>} */
+export const stacksOf = (frames) => new Map(frames.map(({ frame, parts }) => [frame, heldBy(parts)]));
 
 /** Of the wall time: what is less is not worth a word. */
 const WORTH = 0.01;

@@ -206,6 +206,14 @@ test('frames that are asked for and are not there, or have no events any more, a
 		assert.equal(kept.status, 201, kept.text);
 		assert.equal(kept.headers['fprof-lost'], lost, JSON.stringify(range));
 	}
+	// what is left of them are their rows
+	const judged = (await small.api(`/sessions/${id}/verdict?from=2&to=10`)).frames;
+	const rows = (await small.api(`/sessions/${id}/frames?from=2&to=10`)).frames;
+	assert.deepEqual(judged.map((one) => [one.events, one.parts.find(({ part }) => part === 'cap')?.ns ?? 0]), rows.map((one) => ['gone', one.wait_ns.cap ?? 0]));
+	for (const what of ['frames/10/critical-path', 'critical-path?from=2&to=10']) {
+		const answer = await small.get(`/api/v1/sessions/${id}/${what}`);
+		assert.deepEqual([answer.status, JSON.parse(answer.text).type.split('/').pop()], [409, 'events-gone'], answer.text);
+	}
 	const stats = await small.api(`/sessions/${id}/stats?metric=wall&from=1&to=210`);
 	assert.deepEqual([stats.lost.missing_frames, stats.lost.frames_without_events], [10, retained.first - 1]);
 	const last = 200 - retained.first + 1;
@@ -235,8 +243,8 @@ test('frames that are asked for and are not there, or have no events any more, a
 	assert.equal(text.status, 3);
 	assert.match(text.stdout, new RegExp(`^ +try --last ${last}\nrun ${id}: 199 frames \\(1\\.\\.200\\); left out: 1 startup\ninconclusive`, 'm'));
 	assert.match(said('stats', String(id), '--last', '10').stdout, /^10 frames \(191\.\.200\); times in ms; 190 older ones are not among them$/m);
-	const rows = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall').stdout;
-	assert.doesNotMatch(rows, /events are gone/);
+	const table = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall').stdout;
+	assert.doesNotMatch(table, /events are gone/);
 	const zones = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall', '--metric', 'zone:frame').stdout;
 	assert.match(zones, new RegExp(`^not in those of zones, counters and allocations: ${retained.first - 1} frames whose events are gone$`, 'm'));
 	assert.match(said('frame', String(id), 'slowest').stdout,

@@ -51,6 +51,47 @@ test('without the kernel a sleep that nobody marked is not cpu, and what compute
 		assert.match(one.sentence, /by elimination, unchecked/);
 });
 
+test('without the kernel a lone frame that waited unseen is told from those around it, live and saved', async () => {
+	const { session: id, frames } = await play(blind, program, 'once', { frames: 170, ms: 16, wait: 300 });
+	const lone = frames.filter(({ wall_ns: wall }) => wall > 300e6);
+	assert.deepEqual(lone.map(({ frame }) => frame), [51, 101, 151]);
+	for (const one of lone) {
+		assert.equal(one.bound_by, 'unknown', one.sentence);
+		assert.ok(share(one, 'unattributed') > 0.85, JSON.stringify(one));
+		const { least_ns: least, taken_ns: taken } = one.compared.schedstat.frame_not_run;
+		assert.ok(least > 200e6 && taken >= least && taken <= 325e6, `${least} ${taken}`);
+		const path = await blind.api(`/sessions/${id}/frames/${one.frame}/critical-path`);
+		assert.ok(path.unknown_ns > 0.9 * (one.wall_ns - path.blocked_ns), JSON.stringify(path).slice(0, 300));
+	}
+	const others = frames.filter((one) => one.compared.schedstat && !lone.includes(one));
+	assert.ok(others.length > 100, `${others.length}`);
+	const accused = others.filter((one) => share(one, 'unattributed') > 0.1);
+	assert.ok(accused.length <= others.length / 10, accused.map((one) => one.sentence).join('\n'));
+	const ran = await blind.api(`/sessions/${id}/frames/${others[50].frame}/critical-path`);
+	assert.equal(ran.unknown_ns, 0);
+	for (const [from, to] of [[40, 60], [51, 51], [2, 171]]) {
+		const saved = await blind.request('POST', '/api/v1/captures', { body: JSON.stringify({ session: id, from, to }) });
+		assert.equal(saved.status, 201, saved.text);
+		const again = await blind.api(`/sessions/${JSON.parse(saved.text).id}/verdict?from=${from}&to=${to}`);
+		assert.deepEqual(again.frames, frames.filter(({ frame }) => frame >= from && frame <= to));
+		const nested = await blind.request('POST', '/api/v1/captures',
+			{ body: JSON.stringify({ session: JSON.parse(saved.text).id, from: 51, to: 51 }) });
+		const [same] = (await blind.api(`/sessions/${JSON.parse(nested.text).id}/verdict?from=51&to=51`)).frames;
+		assert.deepEqual(same, lone[0]);
+	}
+});
+
+test('frames that are none of play are judged, and are not in the sums', async () => {
+	const { id } = await blind.played(['--frames', '40', '--fps', '200', '--zones', '5']);
+	const counted = await blind.api(`/sessions/${id}/verdict?from=1&to=40`);
+	assert.deepEqual([counted.frames.length, counted.frames_judged, counted.range.left_out.startup], [40, 39, 1]);
+	assert.deepEqual(counted.frames.filter((one) => !one.counted).map(({ frame }) => frame), [1]);
+	assert.equal(counted.wall_ns, counted.frames.filter((one) => one.counted).reduce((sum, one) => sum + one.wall_ns, 0));
+	const all = await blind.api(`/sessions/${id}/verdict?from=1&to=40&frames=all`);
+	assert.deepEqual([all.frames_judged, all.range.left_out.startup], [40, 0]);
+	assert.equal((await blind.api(`/sessions/${id}/verdict?from=1&to=1`)).frames_judged, 1, 'who asks for it gets it');
+});
+
 test('a pace that fits a display is its, a faster one is told what is never shown', async (t) => {
 	const games = await Promise.all([[60], [45], [100, '--cap']].map(async ([hz, ...more]) => {
 		const frames = 2 * hz;

@@ -299,6 +299,10 @@ expect record_again 0 'recording' record
 expect sampling_is_off_by_default 0 '^session [0-9]+: stacks are not sampled; 0 samples' sampling
 expect sampling_takes_on_or_off 2 'sampling takes on, off or --hz' sampling maybe
 expect a_rate_out_of_range_is_refused 2 '10 to 10000' sampling --hz 5
+for ((i = 0; i < 400; i++)); do # what it is asked about has to be in the history
+	"$B/fprof" frames --last 1 --json | jq -e '.frames | length == 1' >/dev/null 2>&1 && break
+	sleep 0.05
+done
 expect samples_says_why_there_are_none 0 'not sampled unless that is ordered' samples
 expect samples_as_json 0 '"functions"' samples --view flat --json
 expect_json samples_have_a_view '.view == "flat" and .samples == 0'

@@ -10,9 +10,9 @@ test('parts stand where their holder does, and what is not known stands for itse
 	assert.deepEqual(heldBy([part('cpu', 1), part('spin', 2), part('lock', 3), part('new', 4), part('other', 5)]), [1, 0, 0, 0, 2, 0, 3, 0, 0, 9]);
 });
 
-test('a frame whose events are gone is not stacked', () => {
-	const frame = (number, events) => ({ frame: number, events, parts: [part('unknown', 7)] });
-	assert.deepEqual([...stacksOf([frame(1, 'gone'), frame(2, 'complete'), frame(3, 'lost')]).keys()], [2, 3]);
+test('each frame that was judged is stacked', () => {
+	const frame = (number) => ({ frame: number, parts: [part('unknown', 7)] });
+	assert.deepEqual([...stacksOf([frame(1), frame(3)])].map(([number, stack]) => [number, stack.at(-1)]), [[1, 7], [3, 7]]);
 });
 
 test('where kernel and zones differ is told, when it is worth a word', () => {
