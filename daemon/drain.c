@@ -159,7 +159,8 @@ static void tell_watchers(struct drain *d)
 	}
 	d->opened.count = 0;
 	for (i = 0; i < d->given.count && d->sampler; i++)
-		sampler_mark(d->sampler, d->given.at[i].session, d->given.at[i].tid);
+		sampler_mark(d->sampler, d->given.at[i].session, d->given.at[i].tid,
+			     d->given.at[i].stream == 0);
 	d->given.count = 0;
 }
 
@@ -475,6 +476,8 @@ static void commit_when_due(struct drain *d)
 {
 	uint64_t after = d->watched ? COMMIT_NS : COMMIT_UNWATCHED_NS;
 
+	if (d->sampler)
+		sampler_read_marking(d->sampler, d->batch);
 	if (batch_weight(d->batch) >= BATCH_BYTES ||
 	    clock_ns(CLOCK_MONOTONIC) - d->committed_ns >= after)
 		commit(d);

@@ -7,9 +7,6 @@
  * A session's counters have numbers that follow from their names: after a restart of the daemon
  * each goes on under its own, whichever appears first. Names go with each round: a history that was
  * begun anew has them again a second later.
- *
- * Readings of what threads ran are kept until there are a few, or a round: the store's work is by
- * the batch.
  */
 #include "sampler.h"
 
@@ -26,18 +23,20 @@
 #define COUNTERS_MAX	64u /* of one session */
 #define NUMBER_MAX	0x3fffffffu
 #define INTERVAL_MIN_MS 100u
-#define READ_NS		(40 * NS_PER_MS)
-#define READ_AT_ONCE	5u		/* readings of a session go to the store together */
+#define READ_MAIN_NS	INT64_C(30000000)
+#define READ_OTHERS_NS	INT64_C(500000000)
 #define READ_WITHIN_NS	INT64_C(200000) /* else nobody knows when in between it was read */
 
 struct sampled_session {
 	uint64_t id;
+	/* under the lock: */
 	bool gone;
-	int32_t marking[USAGE_MARKING_MAX]; /* tids, under the lock */
+	struct usage_marking marking[USAGE_MARKING_MAX];
 	uint32_t marking_count;
+	int32_t main_tid;	    /* who marks the main stream's frames */
+	int64_t main_ns, others_ns; /* when they are to be read again */
+	/* the thread's: */
 	struct usage usage;
-	struct batch *readings; /* not yet the store's; NULL: none */
-	uint32_t reading_count;
 	enum fprof_clock_kind clock;
 	struct fprof_clock_rate rate;
 	uint64_t start_ticks;
@@ -123,49 +122,72 @@ static int sample(struct sampler *sampler, struct sampled_session *s, uint64_t c
 
 /* ---- what threads ran ---- */
 
-static void submit_readings(struct sampler *sampler, struct sampled_session *s)
-{
-	if (s->readings)
-		store_submit(sampler->store, s->readings);
-	s->readings = NULL;
-	s->reading_count = 0;
-}
-
-static int read_ran(struct sampled_session *s, const struct usage_marking *thread)
+/* Under the lock, as all of this. */
+static int read_ran(struct sampled_session *s, struct usage_marking *thread, struct batch *batch)
 {
 	struct ran_row row = {.session = s->id, .tid = thread->tid, .ns = session_ns(s)};
-	int r = usage_ran(&s->usage, thread, &row.ran_ns);
+	int r = usage_ran(s->usage.proc, s->usage.pid, thread, &row.ran_ns);
 	int64_t took = session_ns(s) - row.ns;
 
 	if (r < 0 || took > READ_WITHIN_NS)
 		return 0;
 	row.ns += took / 2;
-	return VEC_PUSH(&s->readings->rans, row);
+	return VEC_PUSH(&batch->rans, row);
 }
 
-static int read_threads(struct sampler *sampler, struct sampled_session *s)
+static int read_session(struct sampled_session *s, struct batch *batch)
 {
+	int64_t now = session_ns(s);
+	bool others = now >= s->others_ns;
 	uint32_t i;
 	int r = 0;
 
-	if (s->usage.marking_count == 0)
+	if (now < s->main_ns)
 		return 0;
-	if (!s->readings)
-		s->readings = batch_new();
-	if (!s->readings)
-		return -ENOMEM;
-	for (i = 0; i < s->usage.marking_count && r == 0; i++)
-		r = read_ran(s, &s->usage.marking[i]);
-	if (++s->reading_count >= READ_AT_ONCE)
-		submit_readings(sampler, s);
+	s->main_ns = now + READ_MAIN_NS;
+	if (others)
+		s->others_ns = now + READ_OTHERS_NS;
+	for (i = 0; i < s->marking_count && r == 0; i++)
+		if (others || s->marking[i].tid == s->main_tid)
+			r = read_ran(s, &s->marking[i], batch);
 	return r;
+}
+
+void sampler_read_marking(struct sampler *sampler, struct batch *batch)
+{
+	size_t i;
+
+	pthread_mutex_lock(&sampler->lock);
+	for (i = 0; i < sampler->sessions.count; i++)
+		if (!sampler->sessions.at[i]->gone &&
+		    read_session(sampler->sessions.at[i], batch) < 0)
+			sampler->health.refused++;
+	pthread_mutex_unlock(&sampler->lock);
+}
+
+/* Whom usage_read is to look for, and whom it found. */
+static void share_marking(struct sampled_session *s)
+{
+	int32_t tids[USAGE_MARKING_MAX];
+	uint32_t i, k;
+
+	for (i = 0; i < s->marking_count; i++) {
+		tids[i] = s->marking[i].tid;
+		for (k = 0; k < s->usage.marking_count; k++)
+			if (s->usage.marking[k].tid == tids[i] && s->marking[i].host_tid == 0)
+				s->marking[i].host_tid = s->usage.marking[k].host_tid;
+	}
+	usage_set_marking(&s->usage, tids, s->marking_count);
 }
 
 /* ---- rounds ---- */
 
 static void session_free(struct sampled_session *s)
 {
-	batch_free(s->readings);
+	uint32_t i;
+
+	for (i = 0; i < s->marking_count; i++)
+		usage_marking_close(&s->marking[i]);
 	usage_deinit(&s->usage);
 	free(s);
 }
@@ -174,15 +196,14 @@ static void session_free(struct sampled_session *s)
 static struct sampled_session *session_at(struct sampler *sampler, size_t i)
 {
 	while (i < sampler->sessions.count && sampler->sessions.at[i]->gone) {
-		submit_readings(sampler, sampler->sessions.at[i]);
 		session_free(sampler->sessions.at[i]);
 		sampler->sessions.at[i] = sampler->sessions.at[--sampler->sessions.count];
 	}
 	return i < sampler->sessions.count ? sampler->sessions.at[i] : NULL;
 }
 
-/* Called and left with the lock held. whole: the counters, too. */
-static void run_round(struct sampler *sampler, bool whole)
+/* Called and left with the lock held. */
+static void run_round(struct sampler *sampler)
 {
 	struct sampled_session *s;
 	uint64_t cpu_mhz = 0;
@@ -190,15 +211,13 @@ static void run_round(struct sampler *sampler, bool whole)
 	int r;
 
 	for (i = 0; !sampler->stop && (s = session_at(sampler, i)); i++) {
-		usage_set_marking(&s->usage, s->marking, s->marking_count);
+		share_marking(s);
 		pthread_mutex_unlock(&sampler->lock);
-		if (i == 0 && whole)
+		if (i == 0)
 			cpu_mhz = usage_frequency("/sys");
-		r = read_threads(sampler, s);
-		if (r == 0 && whole)
-			r = sample(sampler, s, cpu_mhz);
+		r = sample(sampler, s, cpu_mhz);
 		pthread_mutex_lock(&sampler->lock);
-		sampler->health.rounds += whole;
+		sampler->health.rounds++;
 		sampler->health.refused += r < 0 && r != -ESRCH;
 		sampler->health.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	}
@@ -207,17 +226,13 @@ static void run_round(struct sampler *sampler, bool whole)
 static void *run(void *userdata)
 {
 	struct sampler *sampler = userdata;
-	uint64_t now, round = 0; /* when the next whole one is due */
 	struct timespec next;
 	int r;
 
 	pthread_mutex_lock(&sampler->lock);
 	while (!sampler->stop) {
-		now = clock_ns(CLOCK_MONOTONIC);
-		run_round(sampler, now >= round);
-		if (now >= round)
-			round = now + sampler->health.interval_ms * NS_PER_MS;
-		next = clock_after(READ_NS);
+		run_round(sampler);
+		next = clock_after(sampler->health.interval_ms * NS_PER_MS);
 		r = 0;
 		while (!sampler->stop && r != ETIMEDOUT)
 			r = sampler->sessions.count == 0
@@ -305,21 +320,28 @@ static void add_marking(struct sampled_session *s, int32_t tid)
 	uint32_t i;
 
 	for (i = 0; i < s->marking_count; i++)
-		if (s->marking[i] == tid)
+		if (s->marking[i].tid == tid)
 			return;
-	if (s->marking_count == USAGE_MARKING_MAX)
+	if (s->marking_count == USAGE_MARKING_MAX) {
+		usage_marking_close(&s->marking[0]);
 		memmove(s->marking, s->marking + 1, --s->marking_count * sizeof(*s->marking));
-	s->marking[s->marking_count++] = tid;
+	}
+	s->marking[s->marking_count++] = (struct usage_marking){
+		.tid = tid, .host_tid = usage_host_tid(s->usage.proc, s->usage.pid, tid)};
 }
 
-void sampler_mark(struct sampler *sampler, uint64_t session, int32_t tid)
+void sampler_mark(struct sampler *sampler, uint64_t session, int32_t tid, bool main)
 {
 	size_t i;
 
 	pthread_mutex_lock(&sampler->lock);
-	for (i = 0; i < sampler->sessions.count; i++)
-		if (sampler->sessions.at[i]->id == session)
-			add_marking(sampler->sessions.at[i], tid);
+	for (i = 0; i < sampler->sessions.count; i++) {
+		if (sampler->sessions.at[i]->id != session)
+			continue;
+		add_marking(sampler->sessions.at[i], tid);
+		if (main)
+			sampler->sessions.at[i]->main_tid = tid;
+	}
 	pthread_mutex_unlock(&sampler->lock);
 }
 

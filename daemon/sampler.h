@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters that every game has without asking: a thread that reads them from the kernel (usage.h)
- * about once a second for each live session and hands them to the store. How long the threads that
- * mark frames have run it reads 25 times a second: verdicts hold cpu by elimination against that
- * (verdict_ran.h). It sleeps while no game is there.
+ * about once a second for each live session and hands them to the store. It sleeps while no game is
+ * there. And how long the threads that mark frames have run, for verdict_ran.h.
  *
  * A sample is what was true when it was read, and is stored with that time. Differences between two
  * samples belong to the time between them, never to a frame.
@@ -11,6 +10,7 @@
 #ifndef FPROF_DAEMON_SAMPLER_H
 #define FPROF_DAEMON_SAMPLER_H
 
+#include "batch.h"
 #include "config.h"
 #include "store.h"
 
@@ -24,9 +24,12 @@ void sampler_free(struct sampler *sampler); /* stops the thread; NULL is fine */
 
 /* A session whose row was given to the store. Any thread. */
 void sampler_add(struct sampler *sampler, const struct session_row *row);
-/* One of its threads, by the game's own number, marks frames: what it runs is read as well. Any
+/* One of its threads, by the game's own number, marks frames, main: those of the main stream. Any
  * thread; unknown sessions are fine. */
-void sampler_mark(struct sampler *sampler, uint64_t session, int32_t tid);
+void sampler_mark(struct sampler *sampler, uint64_t session, int32_t tid, bool main);
+/* Adds to the batch how long such threads have run, where that was last read some time ago: 30 ms,
+ * half a second of those of named streams. Any thread: one that is awake anyway. */
+void sampler_read_marking(struct sampler *sampler, struct batch *batch);
 /* Its process is gone. Any thread; unknown ones are fine. */
 void sampler_remove(struct sampler *sampler, uint64_t session);
 

@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,17 +128,22 @@ static struct usage_thread *thread_of(struct usage *u, int32_t tid)
 }
 
 /* The game's own number for a thread is the last one. */
-static void note_marking(struct usage *u, int32_t tid, const char *status)
+static int32_t own_tid(const char *status, int32_t tid)
 {
 	char ids[128] = "";
 	const char *last;
-	int32_t own = tid;
+
+	if (procfs_field(status, "NSpid", ids, sizeof(ids)) < 0)
+		return tid;
+	last = strrchr(ids, '\t');
+	return atoi(last ? last + 1 : ids);
+}
+
+static void note_marking(struct usage *u, int32_t tid, const char *status)
+{
+	int32_t own = u->marking_count > 0 ? own_tid(status, tid) : 0;
 	uint32_t i;
 
-	if (procfs_field(status, "NSpid", ids, sizeof(ids)) == 0) {
-		last = strrchr(ids, '\t');
-		own = atoi(last ? last + 1 : ids);
-	}
 	for (i = 0; i < u->marking_count; i++)
 		if (u->marking[i].tid == own)
 			u->marking[i].host_tid = tid;
@@ -208,27 +214,49 @@ static void put_switches(struct usage *u, struct out *o)
 
 void usage_set_marking(struct usage *usage, const int32_t *tids, uint32_t count)
 {
-	char text[2048];
 	uint32_t i;
 
 	usage->marking_count = MIN(count, USAGE_MARKING_MAX);
-	for (i = 0; i < usage->marking_count; i++) {
-		if (usage->marking[i].tid == tids[i])
-			continue;
-		usage->marking[i] = (struct usage_marking){.tid = tids[i]};
-		if (procfs_read(text, sizeof(text), "%s/%d/task/%d/status", usage->proc, usage->pid,
-				tids[i]) > 0)
-			note_marking(usage, tids[i], text);
-	}
+	for (i = 0; i < usage->marking_count; i++)
+		if (usage->marking[i].tid != tids[i])
+			usage->marking[i] = (struct usage_marking){.tid = tids[i]};
 }
 
-int usage_ran(const struct usage *usage, const struct usage_marking *thread, int64_t *ret_ns)
+int32_t usage_host_tid(const char *proc, int32_t pid, int32_t tid)
+{
+	char text[2048];
+
+	return procfs_read(text, sizeof(text), "%s/%d/task/%d/status", proc, pid, tid) > 0 &&
+			       own_tid(text, tid) == tid
+		       ? tid
+		       : 0;
+}
+
+void usage_marking_close(struct usage_marking *thread)
+{
+	if (thread->fd > 0)
+		close(thread->fd);
+	thread->fd = -1;
+}
+
+int usage_ran(const char *proc, int32_t pid, struct usage_marking *thread, int64_t *ret_ns)
 {
 	char text[128];
+	ssize_t n;
 
-	if (thread->host_tid == 0 || procfs_read(text, sizeof(text), "%s/%d/task/%d/schedstat",
-						 usage->proc, usage->pid, thread->host_tid) <= 0)
+	if (thread->fd < 0 || thread->host_tid == 0)
 		return -ESRCH;
+	if (thread->fd == 0) {
+		snprintf(text, sizeof(text), "%s/%d/task/%d/schedstat", proc, pid,
+			 thread->host_tid);
+		thread->fd = open(text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	}
+	n = thread->fd > 0 ? pread(thread->fd, text, sizeof(text) - 1, 0) : -1;
+	if (n <= 0) {
+		usage_marking_close(thread);
+		return -ESRCH;
+	}
+	text[n] = '\0';
 	if (!isdigit((unsigned char)*text))
 		return -EIO;
 	*ret_ns = (int64_t)MIN(strtoull(text, NULL, 10), (unsigned long long)INT64_MAX);

@@ -19,6 +19,7 @@
 struct usage_marking {
 	int32_t tid;	  /* the game's own */
 	int32_t host_tid; /* 0: not found */
+	int fd;		  /* its schedstat; 0: not open, -1: it has ended */
 };
 
 /* A thread's context switches, as last read. */
@@ -40,12 +41,14 @@ struct usage {
 void usage_init(struct usage *usage, int32_t pid, uint64_t start);
 void usage_deinit(struct usage *usage);
 
-/* Whose schedstat usage_ran reads. Those that are new are found at once, or, where the process has
- * numbers of its own for its threads, by the next usage_read. */
+/* Whose numbers outside usage_read looks for. */
 void usage_set_marking(struct usage *usage, const int32_t *tids, uint32_t count);
-/* How long that thread has run since it began: the first number of its schedstat, which the
- * scheduler brings up to date at each switch and tick. 0, -ESRCH, -EIO. */
-int usage_ran(const struct usage *usage, const struct usage_marking *thread, int64_t *ret_ns);
+/* The number outside of a thread of a process that has no numbers of its own; else 0. */
+int32_t usage_host_tid(const char *proc, int32_t pid, int32_t tid);
+/* How long a thread has run since it began: the first number of its schedstat, which the scheduler
+ * brings up to date at each switch and tick. 0, -ESRCH, -EIO. */
+int usage_ran(const char *proc, int32_t pid, struct usage_marking *thread, int64_t *ret_ns);
+void usage_marking_close(struct usage_marking *thread);
 
 struct usage_value {
 	const char *name;   /* "resident_bytes"; at most USAGE_NAME_MAX - 1 bytes */

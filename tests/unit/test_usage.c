@@ -134,6 +134,11 @@ static void the_process_is_read(void **state)
 	assert_false(find(&seen, "resident_bytes")->cumulative);
 }
 
+static int ran(struct usage *usage, unsigned i, int64_t *ret_ns)
+{
+	return usage_ran(usage->proc, usage->pid, &usage->marking[i], ret_ns);
+}
+
 /* By the number that the game has for the thread. */
 static void a_thread_that_marks_frames_is_read_by_its_own_number(void **state)
 {
@@ -146,20 +151,21 @@ static void a_thread_that_marks_frames_is_read_by_its_own_number(void **state)
 	put("proc/4711/task/4711/schedstat", "1234567890 55 9\n");
 	put("proc/4711/task/4712/status", "NSpid:\t4712\t8\n");
 	usage_set_marking(usage, tids, 3);
-	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), -ESRCH); /* not found yet */
+	assert_int_equal(ran(usage, 0, &ns), -ESRCH); /* not found yet */
 	assert_int_equal(usage_read(usage, 0, see, &seen), 0);
 	usage_set_marking(usage, tids, 3);
-	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), 0);
+	assert_int_equal(ran(usage, 0, &ns), 0);
 	assert_int_equal(ns, 1234567890);
-	assert_int_equal(usage_ran(usage, &usage->marking[1], &ns), -ESRCH); /* no schedstat */
-	assert_int_equal(usage_ran(usage, &usage->marking[2], &ns), -ESRCH); /* no thread */
+	assert_int_equal(ran(usage, 1, &ns), -ESRCH); /* no schedstat */
+	assert_int_equal(ran(usage, 2, &ns), -ESRCH); /* no thread */
 	put("proc/4711/task/4711/schedstat", "-\n");
-	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), -EIO);
+	assert_int_equal(ran(usage, 0, &ns), -EIO);
+	usage_marking_close(&usage->marking[0]);
+	assert_int_equal(ran(usage, 0, &ns), -ESRCH);
 	put("proc/4711/task/10/status", "NSpid:\t10\n");
-	put("proc/4711/task/10/schedstat", "5 55 9\n");
-	usage_set_marking(usage, &(const int32_t){10}, 1); /* found at once */
-	assert_int_equal(usage_ran(usage, &usage->marking[0], &ns), 0);
-	assert_int_equal(ns, 5);
+	assert_int_equal(usage_host_tid(usage->proc, 4711, 10), 10);
+	assert_int_equal(usage_host_tid(usage->proc, 4711, 4711), 0); /* 7 in there */
+	assert_int_equal(usage_host_tid(usage->proc, 4711, 11), 0);
 }
 
 static void what_is_not_there_is_left_out(void **state)
