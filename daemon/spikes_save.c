@@ -129,11 +129,11 @@ static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
 	captures_vec all = {0};
 	uint32_t kept = 0;
 	size_t i;
-	int r = captures_list(spikes->context.captures, spike->uid, &all);
+	int r, failed = captures_list(spikes->context.captures, spike->uid, &all);
 
 	if (all.count > 0)
 		qsort(all.at, all.count, sizeof(*all.at), by_frame);
-	for (i = 0; r == 0 && label && i < all.count; i++) {
+	for (i = 0; label && i < all.count; i++) {
 		const struct capture *c = &all.at[i];
 
 		if (!is_alike(c, label, spike->game ? spike->game : "") || kept++ < spike->keep)
@@ -142,10 +142,12 @@ static void delete_oldest(struct spikes *spikes, const struct open_spike *spike)
 		if (r == 0)
 			log_debug("capture %llu goes: %u spikes of this trigger are kept",
 				  (unsigned long long)c->session, spike->keep);
+		else if (r != -ENOENT) /* somebody else was faster */
+			failed = r;
 	}
-	if (r < 0)
+	if (failed < 0)
 		log_warning("session %llu: old spikes cannot be deleted, ignoring it: %s",
-			    (unsigned long long)spike->session, strerror(-r));
+			    (unsigned long long)spike->session, strerror(-failed));
 	captures_vec_free(&all);
 }
 
