@@ -403,7 +403,8 @@ static uint64_t spare_held(struct stored_session *s, uint64_t last, uint64_t fir
 	return MIN(first, s->held_from);
 }
 
-static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t frames,
+/* Leaves as many frames of the main stream, of which the last one is there or about to come. */
+static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t last, uint64_t frames,
 			struct evict_totals *totals)
 {
 	struct stored_stream *main_stream = stored_session_stream(s, 0);
@@ -413,9 +414,10 @@ static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t fr
 
 	if (!main_stream)
 		return -ENOMEM;
-	if (main_stream->last_frame < frames)
+	last = MAX(last, main_stream->last_frame);
+	if (last < frames)
 		return 0;
-	first = spare_held(s, main_stream->last_frame, main_stream->last_frame - frames + 1);
+	first = spare_held(s, last, last - frames + 1);
 	if (first <= main_stream->events_from)
 		return 0;
 	ask[0] = (int64_t)s->id;
@@ -424,6 +426,14 @@ static int evict_frames(struct evictor *e, struct stored_session *s, uint64_t fr
 	if (r <= 0)
 		return r;
 	return evict_before(e, s, t0, totals);
+}
+
+int evictor_make_way(struct evictor *evictor, const struct evict_limits *limits, uint64_t session,
+		     uint64_t last, struct evict_totals *totals)
+{
+	struct stored_session *s = stored_session_find(evictor->sessions, session);
+
+	return s ? evict_frames(evictor, s, last, limits->frames, totals) : 0;
 }
 
 /* Rows of frames that have no events any more. */
@@ -633,7 +643,7 @@ int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
 		s = evictor->sessions->all.at[i];
 		if (!s->touched)
 			continue;
-		r = evict_frames(evictor, s, limits->frames, totals);
+		r = evict_frames(evictor, s, 0, limits->frames, totals);
 		if (r == 0 && s->unmarked_events > UNMARKED_MAX &&
 		    s->mark.chunks != ZONE_TOTALS_UNKNOWN)
 			r = count_zones(evictor, s, INT64_MIN);

@@ -314,6 +314,25 @@ static uint64_t expected_bytes(const struct store_history *h, const struct batch
 	return raw + raw / 8 + rows * 128;
 }
 
+/* Frames come in order: the last of a session's is its newest. */
+static int make_way(struct store_history *h, const struct evict_limits *limits,
+		    const struct batch *b, struct evict_totals *evicted)
+{
+	uint64_t seen = 0;
+	size_t i;
+	int r = 0;
+
+	for (i = b->frames.count; i > 0 && r == 0; i--) {
+		const struct frame_row *row = &b->frames.at[i - 1];
+
+		if (row->stream != 0 || row->session == seen)
+			continue;
+		seen = row->session;
+		r = evictor_make_way(h->evictor, limits, seen, row->frame, evicted);
+	}
+	return r;
+}
+
 static int write_group(struct store_history *h, const struct batch *first, const struct batch *end,
 		       struct write_totals *written, struct evict_totals *evicted)
 {
@@ -322,6 +341,8 @@ static int write_group(struct store_history *h, const struct batch *first, const
 	size_t i;
 	int r = evictor_make_room(h->evictor, &limits, expected_bytes(h, first, end), evicted);
 
+	for (b = first; b != end && r == 0; b = b->next)
+		r = make_way(h, &limits, b, evicted);
 	for (b = first; b != end && r == 0; b = b->next) {
 		r = row_writer_batch(h->writer, b, written);
 		for (i = 0; i < b->clears.count && r == 0; i++)

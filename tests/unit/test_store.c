@@ -158,6 +158,28 @@ static void history_frames_is_obeyed(void **state)
 	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM frames WHERE stream=0"), 100);
 }
 
+/* What goes for a frame goes before it comes: its pages are used again at once. */
+static void a_full_history_has_no_free_pages(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	const int64_t step = 100000000;
+	uint64_t i;
+
+	f->config.history_frames = 10;
+	fixture_open(f);
+	for (i = 1; i <= 30; i++) {
+		add_many_zones(b, 1, 1, (int)i - 1);
+		add_frame(b, 1, 0, i, ((int64_t)i - 1) * step, (int64_t)i * step);
+		fixture_submit(f, b);
+		b = must(batch_new());
+	}
+	batch_free(b);
+	assert_int_equal(ask(f->history_db, "SELECT count(*) FROM chunks"), 10);
+	/* a chunk has three pages and more */
+	assert_in_range(ask(f->history_db, "PRAGMA freelist_count"), 0, 2);
+}
+
 /* The newest chunk of a living track stays however old, and goes when the track speaks again. */
 static void a_silent_track_keeps_its_last_chunk(void **state)
 {
@@ -569,6 +591,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(frames_keep_events_600_and_rows_3600, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(history_frames_is_obeyed, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_full_history_has_no_free_pages, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(a_silent_track_keeps_its_last_chunk, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(the_budget_holds_under_load, setup,
