@@ -50,6 +50,7 @@ struct reading {
 	size_t frame;
 	history_nears_vec near; /* the frames, and those around them */
 	ran_threads_vec rans;
+	int64_t slack_ns; /* of its readings */
 };
 
 static void reading_deinit(struct reading *r)
@@ -320,8 +321,6 @@ void verdict_displays(const struct range *range, struct displays *ret_displays)
 static void partition(const struct reading *r, struct marking *m, const struct frame_row *row,
 		      struct verdict *v)
 {
-	int64_t slack = verdict_ran_slack(r->range);
-
 	verdict_partition(v, r->range, row->t0, row->t1, &m->cursor);
 	if (v->events == EVENTS_GONE && v->ns[PART_UNKNOWN] == v->wall_ns) {
 		memset(v->ns, 0, sizeof(v->ns));
@@ -330,7 +329,7 @@ static void partition(const struct reading *r, struct marking *m, const struct f
 	}
 	if (v->evidence[PART_CPU].zone_ns == 0)
 		return;
-	v->ran = verdict_ran_of(&r->rans, &r->near, slack, row->frame);
+	v->ran = verdict_ran_of(&r->rans, &r->near, r->slack_ns, row->frame);
 	verdict_check_cpu(v);
 }
 
@@ -373,7 +372,8 @@ static void judge_frames(struct reading *r, double *walls, verdicts_vec *verdict
 
 int verdict_range(struct history *h, const struct range *range, verdicts_vec *ret_verdicts)
 {
-	__attribute__((cleanup(reading_deinit))) struct reading r = {.range = range};
+	__attribute__((cleanup(reading_deinit))) struct reading r = {
+		.range = range, .slack_ns = verdict_ran_slack(range)};
 	verdicts_vec verdicts = {0};
 	double walls[2 * AROUND + 1];
 	int rc = read_all(h, &r);
@@ -382,7 +382,7 @@ int verdict_range(struct history *h, const struct range *range, verdicts_vec *re
 		rc = history_near(h, range->session, range->stream, range->first, range->last,
 				  &r.near);
 	if (rc == 0)
-		rc = ran_threads_read(h, range, &r.near, verdict_ran_slack(range), &r.rans);
+		rc = ran_threads_read(h, range, &r.near, r.slack_ns, &r.rans);
 	if (rc == 0)
 		rc = VEC_RESERVE(&verdicts, range->frames.frames.count + 1);
 	if (rc < 0)
