@@ -91,8 +91,7 @@ static void print_coverage(const json_t *answer, double wall_ms)
 	putchar('\n');
 	if (!kernel)
 		puts("the scheduler was not traced: only the frame's own thread is seen, and what "
-		     "is "
-		     "no wait zone is taken for running");
+		     "is no wait zone is taken for running, as far as it ran at all");
 	if (answer_integer(answer, "lost_events") > 0)
 		printf("%lld events of zones were lost in %lld gaps\n",
 		       answer_integer(answer, "lost_events"), answer_integer(answer, "gaps"));
