@@ -324,8 +324,31 @@ void api_json_track_members(struct json *j, const struct session_row *r, const s
 	}
 }
 
+static void free_fills(history_fills_vec *fills)
+{
+	VEC_FREE(fills);
+}
+
+/* How full its ring lately was, of a thread that may still write. */
+static void json_fill(struct json *j, const struct history_session *s, const struct track_row *t,
+		      const history_fills_vec *fills)
+{
+	bool writes = s->update.state == SESSION_LIVE && t->end_ticks == INT64_MAX;
+	size_t i;
+
+	json_key(j, "ring_fill_max");
+	for (i = 0; writes && i < fills->count; i++) {
+		if (fills->at[i].track != t->track)
+			continue;
+		json_double(j, fills->at[i].permille / 1000.0);
+		return;
+	}
+	json_null(j);
+}
+
 void api_threads(const struct api *api, const struct api_request *q, struct api_answer *a)
 {
+	__attribute__((cleanup(free_fills))) history_fills_vec fills = {0};
 	__attribute__((cleanup(history_session_deinit))) struct history_session s = {0};
 	__attribute__((cleanup(free_tracks))) history_tracks_vec tracks = {0};
 	_cleanup_reader_ struct api_reader reader = {0};
@@ -336,6 +359,8 @@ void api_threads(const struct api *api, const struct api_request *q, struct api_
 	if (!api_open_session(api, q, a, &reader, &s))
 		return;
 	rc = history_tracks(reader.history, s.row.id, &tracks);
+	if (rc == 0)
+		rc = history_fills(reader.history, s.row.id, &fills);
 	if (rc < 0) {
 		api_fail_history(a, rc, "list of threads");
 		return;
@@ -347,6 +372,7 @@ void api_threads(const struct api *api, const struct api_request *q, struct api_
 	for (i = 0; i < tracks.count; i++) {
 		json_object_begin(j);
 		api_json_track_members(j, &s.row, &tracks.at[i]);
+		json_fill(j, &s, &tracks.at[i], &fills);
 		json_object_end(j);
 	}
 	json_array_end(j);

@@ -324,7 +324,8 @@ struct ledger_row {
 	uint64_t fiber, fiber_seq;
 	uint64_t produced, received, stored, overwritten;
 	uint64_t discarded[DISCARD_REASONS];
-	uint8_t *stack; /* chunk.h's carried-in form of the open zones, owned */
+	uint32_t fill_permille; /* the fullest it was since the row before */
+	uint8_t *stack;		/* chunk.h's carried-in form of the open zones, owned */
 	uint32_t stack_bytes;
 };
 

@@ -451,6 +451,41 @@ int history_tracks(struct history *h, uint64_t session, history_tracks_vec *ret_
 	return r;
 }
 
+static int read_fills(struct history *h, uint64_t session, history_fills_vec *fills)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int64_t id = (int64_t)session;
+	int r = sql_ask(h->db,
+			"SELECT track, max(fill_permille) FROM ledger WHERE session = ? "
+			"GROUP BY track ORDER BY track",
+			&id, 1, &stmt);
+
+	while (r == 0 && (r = sql_step(stmt)) == 1) {
+		struct sql_row row = sql_row(stmt);
+		struct history_fill fill = {.track = row_u32(&row)};
+
+		fill.permille = row_u32(&row);
+		r = VEC_PUSH(fills, fill);
+	}
+	return r;
+}
+
+int history_fills(struct history *h, uint64_t session, history_fills_vec *ret_fills)
+{
+	history_fills_vec fills = {0};
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	r = history_end(h, read_fills(h, session, &fills));
+	if (r < 0) {
+		VEC_FREE(&fills);
+		return r;
+	}
+	*ret_fills = fills;
+	return 0;
+}
+
 int history_zone_totals(struct history *h, uint64_t session, struct zone_totals *ret_totals)
 {
 	int r = history_begin(h), known;

@@ -187,4 +187,13 @@ typedef VEC(struct track_row) history_tracks_vec;
 int history_streams(struct history *h, uint64_t session, history_streams_vec *ret_streams);
 int history_tracks(struct history *h, uint64_t session, history_tracks_vec *ret_tracks);
 
+/* How full a thread's rings lately were when they were read: the fullest. */
+struct history_fill {
+	uint32_t track;
+	uint32_t permille;
+};
+typedef VEC(struct history_fill) history_fills_vec;
+/* Of the threads that have rings, by track. 0 or -errno. */
+int history_fills(struct history *h, uint64_t session, history_fills_vec *ret_fills);
+
 #endif

@@ -43,6 +43,8 @@ struct ring {
 	uint64_t number, received, stored, overwritten;
 	uint64_t discarded[DISCARD_REASONS];
 
+	uint32_t fill_permille; /* the fullest it was since its row was last written */
+
 	bool dirty;			 /* its ledger row has to be written */
 	bool resync;			 /* skipping to the next block header */
 	bool lapped;			 /* the next header tells what was lost */

@@ -118,6 +118,7 @@ int ledger_put(struct live *s, struct ring *ring)
 		.produced = ring->received + ring->overwritten,
 		.received = ring->received,
 		.stored = ring->stored,
+		.fill_permille = ring->fill_permille,
 		.overwritten = ring->overwritten,
 	};
 	struct blob b = {0};
@@ -133,11 +134,13 @@ int ledger_put(struct live *s, struct ring *ring)
 	row.stack_bytes = (uint32_t)b.bytes;
 	if (r == 0)
 		r = VEC_PUSH(&s->batch->ledgers, row);
-	if (r < 0)
+	if (r < 0) {
 		free(b.at);
-	else
-		ring->dirty = false;
-	return r;
+		return r;
+	}
+	ring->dirty = false;
+	ring->fill_permille = 0;
+	return 0;
 }
 
 /* A marker with a given id: gaps in the ids (rows that were never written) are filled up. */

@@ -171,7 +171,7 @@ static uint32_t ring_fill(const struct ring *ring)
 /* All rings that may be read, in this sweep's order; the fullest one's fill. */
 static int line_up(struct live *s, struct live_sweep *sweep)
 {
-	uint32_t i;
+	uint32_t i, fill;
 	size_t j;
 
 	s->order.count = 0;
@@ -183,7 +183,9 @@ static int line_up(struct live *s, struct live_sweep *sweep)
 				continue;
 			if (VEC_PUSH(&s->order, ring) < 0)
 				return -ENOMEM;
-			sweep->fill_permille = MAX(sweep->fill_permille, ring_fill(ring));
+			fill = ring_fill(ring);
+			ring->fill_permille = MAX(ring->fill_permille, fill);
+			sweep->fill_permille = MAX(sweep->fill_permille, fill);
 		}
 	s->fill_permille = MAX(s->fill_permille, sweep->fill_permille);
 	return 0;

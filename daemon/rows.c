@@ -223,6 +223,7 @@ void rows_ledger(struct sql_row *r, struct ledger_row *ret)
 	ret->stored = row_uint(r);
 	ret->overwritten = row_uint(r);
 	read_counts(r, ret->discarded, DISCARD_REASONS);
+	ret->fill_permille = row_u32(r);
 	stack = sqlite3_column_blob(r->stmt, r->at);
 	ret->stack_bytes = (uint32_t)sqlite3_column_bytes(r->stmt, r->at++);
 	ret->stack = NULL;

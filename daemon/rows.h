@@ -68,7 +68,7 @@ void rows_memory(struct sql_row *r, struct memory_row *ret);
 	"session, lane, slot, tail, base_ticks, serial, track, fiber_track, fiber, fiber_seq, "   \
 	"produced, received, stored, overwritten, discarded_malformed, discarded_time, "          \
 	"discarded_quota, discarded_hook_mark, discarded_not_recording, discarded_foreign_mark, " \
-	"stack"
+	"fill_permille, stack"
 void rows_ledger(struct sql_row *r, struct ledger_row *ret);
 
 #endif

@@ -122,7 +122,7 @@ static const char *const texts[STATEMENTS] = {
 		      "serial, track, fiber_track, fiber, fiber_seq, produced, received, stored, "
 		      "overwritten, discarded_malformed, discarded_time, discarded_quota, "
 		      "discarded_hook_mark, discarded_not_recording, discarded_foreign_mark, "
-		      "stack) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		      "fill_permille, stack) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 };
 
 struct row_writer {
@@ -760,6 +760,7 @@ static int write_ledger(struct row_writer *w, const struct ledger_row *row)
 	bind_uint(&b, row->stored);
 	bind_uint(&b, row->overwritten);
 	bind_counts(&b, row->discarded, DISCARD_REASONS);
+	bind_uint(&b, row->fill_permille);
 	bind_blob(&b, row->stack, row->stack_bytes);
 	return sql_run(&b);
 }

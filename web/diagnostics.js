@@ -1,18 +1,59 @@
 // SPDX-License-Identifier: MIT
-// Sources with reason and fix, losses by kind, the session's facts and the daemon's own cost; and, while there is no session,
+// Sources with reason and fix, losses by kind, how full the rings are, the session's facts and the daemon's own cost; and, while there is no session,
 // how to start one.
 
+import { sessionPath } from './api.js';
+import { Asked } from './asked.js';
 import { byId, command, element } from './dom.js';
 import { bytes, count, duration, percent, words } from './format.js';
 import { sourceRow } from './lists.js';
 import { lossesOf } from './losses.js';
+import { Table } from './table.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-export class Diagnostics {
-	/** @param {Model} model */
-	constructor(model) {
+/** @typedef {{name: string|null, tid: number, ring_fill_max: number}} Ring of a thread that may write */
+
+const REFRESH_MS = 1000;
+
+/** How full the ring of each thread lately was. */
+class Rings {
+	/** @param {Model} model @param {() => void} invalidate */
+	constructor(model, invalidate) {
 		this.model = model;
+		this.asked = new Asked(invalidate);
+		/** @type {any} */
+		this.drawn = undefined;
+		/** @type {Table<Ring>} */
+		this.table = new Table(byId('ring-list', HTMLElement), {
+			caption: 'Rings of this session', empty: 'No thread that writes.', limit: 16,
+			columns: [
+				{ label: 'Thread', text: ringName },
+				{ label: 'Fullest lately', number: true, text: (ring) => percent(ring.ring_fill_max * 100), order: (ring) => ring.ring_fill_max, bar: (ring) => ring.ring_fill_max },
+			],
+		});
+	}
+
+	draw() {
+		const { session } = this.model;
+		const due = session?.state === 'live' && !this.model.held && performance.now() - this.asked.lastAsked > REFRESH_MS;
+		this.asked.want(session ? `${sessionPath(String(session.id))}/threads` : null, due);
+		const { answer } = this.asked;
+		if (answer === this.drawn)
+			return;
+		this.drawn = answer;
+		this.table.show((answer?.threads ?? []).filter((/** @type {any} */ one) => one.ring_fill_max !== null));
+	}
+}
+
+/** @param {Ring} ring */
+const ringName = ({ name, tid }) => name ?? `thread ${tid}`;
+
+export class Diagnostics {
+	/** @param {Model} model @param {() => void} invalidate */
+	constructor(model, invalidate) {
+		this.model = model;
+		this.rings = new Rings(model, invalidate);
 		this.parts = ['session', 'status'];
 		/** What each part last showed: a part is built again only when that changed. @type {Map<string, string>} */
 		this.drawn = new Map();
@@ -25,6 +66,7 @@ export class Diagnostics {
 		this.part('refusal-list', refusalRows(status), fillNumbers);
 		this.part('session-facts', sessionRows(session), fillNumbers);
 		this.part('daemon-facts', daemonRows(status), fillNumbers);
+		this.rings.draw();
 	}
 
 	/** @template T @param {string} id @param {T} data @param {(at: HTMLElement, data: T) => void} build */

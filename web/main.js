@@ -80,7 +80,7 @@ const panels = new Panels(byId('tabs', HTMLElement), {
 	compare: (at, draw) => new ComparePanel(at, model, draw),
 	spikes: (at, draw) => new SpikesPanel(at, model, draw),
 	sql: (at, draw) => new SqlPanel(at, model, draw),
-	diagnostics: () => new Diagnostics(model),
+	diagnostics: (_, draw) => new Diagnostics(model, draw),
 }, model, invalidate);
 
 /** Which parts make which view draw. @type {[string[], () => void][]} */

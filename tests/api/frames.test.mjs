@@ -2,11 +2,13 @@
 // Sessions, frames and what is in them: what the example game did is what the API answers.
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 
-import { World } from './world.mjs';
+import { answerProblems } from './schema.mjs';
+import { until, World } from './world.mjs';
 
 const FRAMES = 200;
 const ZONES = 400;
@@ -136,6 +138,28 @@ test('ranges are inclusive, the newest come last', async () => {
 	assert.deepEqual(await numbers(`from=${FRAMES - 1}`), [FRAMES - 1, FRAMES]);
 	assert.deepEqual(await numbers('to=2'), [1, 2]);
 	assert.equal((await world.api(`/sessions/${session.id}/frames/latest`)).frame, FRAMES);
+});
+
+test('a thread that writes says how full its ring lately was', async (t) => {
+	const small = new World();
+	t.after(() => small.close());
+	writeFileSync(small.config, 'ring_kib = 64\n');
+	await small.startDaemon();
+	const game = small.game(['--frames', '0', '--fps', '60', '--zones', '2000']);
+	const { id } = await small.live(game.pid, 2);
+	const fills = async () => {
+		const answer = await small.get(`/api/v1/sessions/${id}/threads`);
+		assert.deepEqual(answerProblems('/api/v1/sessions/{id}/threads', answer), []);
+		return new Map(JSON.parse(answer.text).threads.map((one) => [one.name, one.ring_fill_max]));
+	};
+	await until('the main thread has more to say than the audio thread', async () => {
+		const now = await fills();
+		return now.get('main') > 0.005 && now.get('main') > now.get('audio') && now.get('main') <= 1;
+	});
+	game.kill();
+	await game.done;
+	await small.ended(game.pid);
+	assert.deepEqual(new Set((await fills()).values()), new Set([null]));
 });
 
 test('named streams have their own frames', async () => {

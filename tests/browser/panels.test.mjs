@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { bytes, count, duration, milliseconds } from '../../web/format.js';
+import { bytes, count, duration, milliseconds, percent } from '../../web/format.js';
 import { TABS } from '../../web/view.js';
 import { until } from '../api/world.mjs';
 import { axe, COLOURS, missing, PageWorld, RULES_OF_COLOUR } from './browser.mjs';
@@ -204,6 +204,20 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		await page.click('#panel-tables .set-levels button');
 		await until('it is taken away', async () => (await levels()).length === 0);
 		await page.waitForSelector('#panel-tables .set-levels', { state: 'hidden' });
+	});
+
+	await t.test('the rings are those of the threads that write, as full as the API says', async () => {
+		const { id } = await world.api('/sessions/current');
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=${id}&tab=diagnostics`);
+		await page.waitForSelector('#ring-list tbody tr:nth-child(4)');
+		await until('each has the name and a number that the API has, or had', async () => {
+			const before = await world.api(`/sessions/${id}/threads`);
+			const rows = await cellsOf(page, '#ring-list');
+			const writing = before.threads.filter((one) => one.ring_fill_max !== null);
+			assert.deepEqual(rows.map(([name]) => name).sort(), writing.map((one) => one.name).sort());
+			return rows.some(([name, fill]) => writing.some((one) => one.name === name && one.ring_fill_max > 0 && percent(one.ring_fill_max * 100) === fill));
+		});
 	});
 
 	await t.test('recording is frozen and goes on from the bar', async () => {

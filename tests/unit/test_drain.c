@@ -107,6 +107,22 @@ static void the_ledger_is_in_the_batch_of_its_chunks(void **state)
 	assert_int_equal(w->s->batch->updates.count, 1);
 }
 
+/* The fullest since the row before. */
+static void each_ring_says_how_full_it_was(void **state)
+{
+	struct world *w = *state;
+	uint64_t words = w->t[0].w.mask + 1, i, t = 10;
+
+	for (i = 0; i < words / 4; i++)
+		fake_begin(&w->t[0], w->a, t++);
+	finish(w, t);
+	assert_in_range(last_ledger(w->s->batch, 0)->fill_permille, 250, 300);
+	assert_in_range(last_ledger(w->s->batch, 1)->fill_permille, 0, 20);
+	fake_end(&w->t[0], w->a, t++);
+	finish(w, t);
+	assert_in_range(last_ledger(w->s->batch, 0)->fill_permille, 0, 5);
+}
+
 static void laps_at_every_fill_are_counted_exactly(void **state)
 {
 	struct world *w = *state;
@@ -967,6 +983,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_ledger_is_in_the_batch_of_its_chunks),
+		TEST(each_ring_says_how_full_it_was),
 		TEST(laps_at_every_fill_are_counted_exactly),
 		TEST(a_lap_closes_what_was_open_as_truncated),
 		TEST(a_lap_over_the_end_of_a_thread_ends_its_track),
