@@ -129,7 +129,7 @@ function factText(value) {
 		return value.join(' ');
 	if (value === null || (typeof value === 'object' && !Object.keys(value).length))
 		return null;
-	return typeof value === 'object' ? JSON.stringify(value) : String(value);
+	return typeof value === 'object' ? Object.entries(value).map(([key, one]) => `${words(key)}: ${one}`).join('; ') : String(value);
 }
 
 /** @param {any} status */
