@@ -320,13 +320,11 @@ static uint8_t wait_of(const struct reading *x, uint32_t marker, uint8_t outer)
 	return kind >= FPROF_MARKER_WAIT_GPU && kind <= FPROF_MARKER_WAIT_CAP ? kind : outer;
 }
 
-static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
+static int on_begin(struct reading *x, uint32_t marker, int64_t t)
 {
-	struct reading *x = userdata;
 	struct open_zone zone = innermost(x);
 	int r = cut(x, x->now, t, &zone);
 
-	(void)depth;
 	if (r < 0)
 		return r;
 	r = zone_tree_enter(&x->c->tree, zone.node, marker, &zone.node);
@@ -334,12 +332,23 @@ static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
 	return r < 0 ? r : VEC_PUSH(&x->stack, zone);
 }
 
-static int on_end(void *userdata, const struct range_zone *zone)
+static int on_left(struct reading *x, int64_t t)
 {
-	struct reading *x = userdata;
-	int r = cut(x, x->now, zone->end, &x->stack.at[x->stack.count - 1]);
+	int r = cut(x, x->now, t, &x->stack.at[x->stack.count - 1]);
 
 	x->stack.count--;
+	return r;
+}
+
+static int on_steps(void *userdata, const struct range_step *steps, size_t count)
+{
+	struct reading *x = userdata;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < count && r == 0; i++)
+		r = steps[i].marker == RANGE_LEFT ? on_left(x, steps[i].t)
+						  : on_begin(x, steps[i].marker, steps[i].t);
 	return r;
 }
 
@@ -699,8 +708,7 @@ static int read_paths(struct history *h, struct reading *x)
 	const struct range_visitor visitor = {.userdata = x,
 					      .no_texts = true,
 					      .track = on_track,
-					      .begin = on_begin,
-					      .end = on_end,
+					      .steps = on_steps,
 					      .gap = on_gap};
 	int r = prepare(x);
 

@@ -81,6 +81,12 @@ struct range_zone {
 		double d;
 	} value;
 };
+/* A zone of marker begins, or the innermost one ends. */
+#define RANGE_LEFT UINT32_MAX
+struct range_step {
+	int64_t t;
+	uint32_t marker; /* RANGE_LEFT: an end */
+};
 struct range_event {
 	/* FIBER: from here on the thread runs the fiber of track value.i; 0: itself again */
 	/* ALLOC: the thread allocated value.i bytes in count allocations since the last zone began
@@ -127,9 +133,9 @@ struct range_visitor {
 	int (*track)(void *userdata, size_t index, const struct track_row *track);
 	int (*begin)(void *userdata, uint32_t marker, int64_t t, uint32_t depth);
 	int (*end)(void *userdata, const struct range_zone *zone);
-	/* Instead of end, for who wants nothing but when it ended, or the range's end: it costs
-	 * less. */
-	int (*left)(void *userdata, int64_t t);
+	/* Instead of begin and end, for who wants nothing but when zones began and ended, or the
+	 * range did: many at once, at a fraction of the cost. */
+	int (*steps)(void *userdata, const struct range_step *steps, size_t count);
 	int (*event)(void *userdata, const struct range_event *event);
 	/* Events of the track were overwritten in here, could not be read, or were evicted (events
 	   0: nobody knows how many). First of all, but for those that turn up on the way. */

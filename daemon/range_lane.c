@@ -199,7 +199,7 @@ int range_lane_next(struct range_lane *lane)
 	return r;
 }
 
-uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct lane_zone *zones,
+uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct range_step *steps,
 			  uint32_t most)
 {
 	const uint8_t *tags = lane->reader.tags;
@@ -207,7 +207,8 @@ uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct lane_zo
 	uint32_t count = MIN(chunk_cursor_init(&c, &lane->reader), most), i, code;
 
 	for (i = 0; i < count && chunk_cursor_next(&c, tags, until, &code); i++)
-		zones[i] = (struct lane_zone){c.t, code};
+		steps[i] = (struct range_step){c.t,
+					       code == CHUNK_END ? RANGE_LEFT : code - CHUNK_BEGIN};
 	chunk_cursor_done(&c, &lane->reader);
 	return i;
 }

@@ -8,6 +8,7 @@
 
 #include "chunk.h"
 #include "history_impl.h"
+#include "range.h"
 #include "util.h"
 
 #include <stdbool.h>
@@ -75,17 +76,12 @@ static inline bool range_lane_in_chunk(const struct range_lane *lane)
 	       !lane->carried_only;
 }
 
-/* A begin (CHUNK_BEGIN and its marker) or an end (CHUNK_END). */
-struct lane_zone {
-	int64_t t;
-	uint32_t code;
-};
 /*
  * The begins and ends that come next within the chunk, no later than until, at most so many: 0 when
  * it is another event, or one that takes a closer look: then range_lane_next says what it is. What
  * most events are, at a fraction of the cost.
  */
-uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct lane_zone *zones,
+uint32_t range_lane_zones(struct range_lane *lane, int64_t until, struct range_step *steps,
 			  uint32_t most);
 /* Steps over those of zones that are not wanted (range_visitor.only, of count markers): they are on
  * the lane's stack and nowhere else. */

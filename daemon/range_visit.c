@@ -22,7 +22,7 @@
 
 #define TRANSACTION_NS 100000000u
 #define NOWHERE	       UINT32_MAX
-#define ZONES_AT_ONCE  64u
+#define STEPS_AT_ONCE  64u
 
 /* An open zone. */
 struct visit_zone {
@@ -92,6 +92,22 @@ static int pause_reading(struct visit *v)
 	return r < 0 ? r : begin_reading(v);
 }
 
+static int show_step(struct visit *v, uint32_t marker, int64_t t)
+{
+	const struct range_step step = {t, marker};
+
+	return told(v, v->v->steps(v->v->userdata, &step, 1));
+}
+
+static int show_begin(struct visit *v, const struct visit_zone *zone)
+{
+	if (v->v->steps)
+		return show_step(v, zone->marker, zone->begin);
+	return v->v->begin ? told(v, v->v->begin(v->v->userdata, zone->marker, zone->begin,
+						 (uint32_t)v->shown))
+			   : 0;
+}
+
 /* Shows the zones of the stack that were not shown yet. */
 static int show_zones(struct visit *v)
 {
@@ -101,9 +117,7 @@ static int show_zones(struct visit *v)
 		struct visit_zone *zone = &v->zones.at[v->shown];
 
 		zone->begin = MAX(zone->begin, v->range->events_t0);
-		if (v->v->begin)
-			r = told(v, v->v->begin(v->v->userdata, zone->marker, zone->begin,
-						(uint32_t)v->shown));
+		r = show_begin(v, zone);
 	}
 	return r;
 }
@@ -147,10 +161,8 @@ static int close_innermost(struct visit *v, int64_t full_end, uint32_t flags)
 	if (v->shown > v->zones.count) {
 		v->shown = v->zones.count;
 		zone->flags |= flags;
-		if (v->v->left)
-			r = told(v, v->v->left(v->v->userdata, MIN(full_end, v->range->t1)));
-		else
-			r = show_end(v, zone, full_end);
+		r = v->v->steps ? show_step(v, RANGE_LEFT, MIN(full_end, v->range->t1))
+				: show_end(v, zone, full_end);
 	}
 	if (zone->text) /* few have one, and a call costs */
 		free(zone->text);
@@ -196,7 +208,9 @@ static int end_unbalanced(struct visit *v, struct range_lane *lane, uint32_t mar
 	return r < 0 ? r : end_zone(v, lane, ZONE_UNBALANCED);
 }
 
-static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int64_t t)
+/* begin: of what is shown of it. */
+static inline int push_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int64_t t,
+			    int64_t begin)
 {
 	struct range_lane *lane = v->lanes.at[lane_index];
 	struct lane_open *open = &lane->stack[lane->depth];
@@ -208,7 +222,7 @@ static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int
 	open->open.begin = t;
 	open->at = NOWHERE;
 	lane->depth++;
-	if (v->now >= v->range->t1)
+	if (begin >= v->range->t1)
 		return 0;
 	if (VEC_RESERVE(&v->zones, 1) < 0)
 		return -ENOMEM;
@@ -219,11 +233,18 @@ static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int
 	zone->level = lane->depth - 1;
 	zone->flags = 0;
 	zone->full_begin = t;
-	zone->begin = v->now;
+	zone->begin = begin;
 	zone->children = 0;
 	zone->text = NULL;
 	zone->has_value = false;
-	return v->now >= v->range->events_t0 ? show_zones(v) : 0;
+	return 0;
+}
+
+static int begin_zone(struct visit *v, uint32_t lane_index, uint32_t marker, int64_t t)
+{
+	int r = push_zone(v, lane_index, marker, t, v->now);
+
+	return r == 0 && v->now >= v->range->events_t0 ? show_zones(v) : r;
 }
 
 static struct visit_zone *innermost(struct visit *v, const struct range_lane *lane)
@@ -441,26 +462,79 @@ static bool next_lane(const struct visit *v, uint32_t *ret_index, int64_t *ret_l
 	return best;
 }
 
-static int apply_zone(struct visit *v, uint32_t index, const struct lane_zone *zone)
+static int apply_step(struct visit *v, uint32_t index, const struct range_step *step)
 {
 	struct range_lane *lane = v->lanes.at[index];
 	int r = 0;
 
-	v->now = MAX(v->now, zone->t);
+	v->now = MAX(v->now, step->t);
 	if (v->shown < v->zones.count && v->now > v->range->events_t0)
 		r = show_zones(v);
 	if (r < 0)
 		return r;
-	return zone->code == CHUNK_END ? end_zone(v, lane, 0)
-				       : begin_zone(v, index, zone->code - CHUNK_BEGIN, zone->t);
+	return step->marker == RANGE_LEFT ? end_zone(v, lane, 0)
+					  : begin_zone(v, index, step->marker, step->t);
+}
+
+/* Is the lane's stack the visit's, all of it shown, and do the steps lie in the range? */
+static bool shows_as_it_is(const struct visit *v, const struct range_lane *lane,
+			   const struct range_step *steps, uint32_t count)
+{
+	return v->v->steps && v->lanes.count == 1 && count > 0 && lane->depth == v->zones.count &&
+	       v->shown == v->zones.count && v->now >= v->range->events_t0 &&
+	       steps[0].t >= v->now && steps[count - 1].t < v->range->t1;
+}
+
+/* Puts on the stacks what the steps leave open: from depth kept on opened[depth] began it. */
+static int restack(struct visit *v, uint32_t index, const struct range_step *steps, uint32_t kept,
+		   uint32_t depth, const uint8_t *opened)
+{
+	struct range_lane *lane = v->lanes.at[index];
+	int r = 0;
+
+	while (v->zones.count > kept)
+		free(v->zones.at[--v->zones.count].text);
+	lane->depth = kept;
+	for (; kept < depth && r == 0; kept++) {
+		const struct range_step *step = &steps[opened[kept]];
+
+		r = push_zone(v, index, step->marker, step->t, step->t);
+	}
+	v->shown = v->zones.count;
+	return r;
+}
+
+/* Shows steps as they are, up to one that takes a closer look, *ret_count. What begins and ends
+ * among them is on no stack. */
+static int show_steps(struct visit *v, uint32_t index, const struct range_step *steps,
+		      uint32_t count, uint32_t *ret_count)
+{
+	uint32_t depth = v->lanes.at[index]->depth, kept = depth, i;
+	uint8_t opened[CHUNK_DEPTH_MAX];
+	int r;
+
+	for (i = 0; i < count; i++) {
+		if (depth == (steps[i].marker == RANGE_LEFT ? 0 : CHUNK_DEPTH_MAX))
+			break;
+		if (steps[i].marker != RANGE_LEFT)
+			opened[depth++] = (uint8_t)i;
+		else if (--depth < kept)
+			kept = depth;
+	}
+	*ret_count = i;
+	if (i == 0)
+		return 0;
+	v->now = steps[i - 1].t;
+	r = restack(v, index, steps, kept, depth, opened);
+	return r < 0 ? r : told(v, v->v->steps(v->v->userdata, steps, i));
 }
 
 /* The begins and ends that follow at once, of a lane that is alone. -EBADMSG: they cannot be. */
-static int run_zones(struct visit *v, uint32_t index)
+static int run_steps(struct visit *v, uint32_t index)
 {
 	struct range_lane *lane = v->lanes.at[index];
-	struct lane_zone zones[ZONES_AT_ONCE];
-	uint32_t most = v->v->only ? 1 : ZONES_AT_ONCE, count, i;
+	struct range_step steps[STEPS_AT_ONCE];
+	uint32_t most = v->v->only ? 1 : STEPS_AT_ONCE, count, i;
 	int r = 0;
 
 	do {
@@ -468,9 +542,12 @@ static int run_zones(struct visit *v, uint32_t index)
 			range_lane_skip(lane, v->range->t1, v->v->only, v->range->markers.count);
 			v->now = MAX(v->now, lane->reader.last);
 		}
-		count = range_lane_zones(lane, v->range->t1, zones, most);
-		for (i = 0; i < count && r == 0; i++)
-			r = apply_zone(v, index, &zones[i]);
+		count = range_lane_zones(lane, v->range->t1, steps, most);
+		i = 0;
+		if (shows_as_it_is(v, lane, steps, count))
+			r = show_steps(v, index, steps, count, &i);
+		for (; i < count && r == 0; i++)
+			r = apply_step(v, index, &steps[i]);
 	} while (count > 0 && r == 0);
 	return r;
 }
@@ -485,7 +562,7 @@ static int run_lane(struct visit *v, uint32_t index, int64_t limit)
 	do {
 		r = apply(v, index);
 		if (r == 0 && alone && range_lane_in_chunk(lane))
-			r = run_zones(v, index);
+			r = run_steps(v, index);
 		if (r == -EBADMSG) {
 			lane->state = lane->chunk < lane->chunks.count ? LANE_LOAD : LANE_AT_END;
 			r = show_damage(v, lane);

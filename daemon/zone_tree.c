@@ -202,27 +202,36 @@ static int on_track(void *userdata, size_t index, const struct track_row *track)
 	return x->skip && x->skip[index] ? 1 : 0;
 }
 
-static int on_begin(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
+static int on_begin(struct reading *x, uint32_t marker, int64_t t)
 {
-	struct reading *x = userdata;
 	bool out;
 	int64_t ns = counted_ns(&x->tree->counted, t, &out);
 
-	(void)depth;
 	if (x->scheduled && enter_kernel(x->tree, t, ns) < 0)
 		return -ENOMEM;
 	return enter(x, marker, ns, out);
 }
 
-static int on_left(void *userdata, int64_t t)
+static int on_left(struct reading *x, int64_t t)
 {
-	struct reading *x = userdata;
 	bool out;
 	int64_t ns = counted_ns(&x->tree->counted, t, &out);
 
 	if (x->scheduled)
 		leave_kernel(x->tree, t, ns);
 	return leave(x, ns);
+}
+
+static int on_steps(void *userdata, const struct range_step *steps, size_t count)
+{
+	struct reading *x = userdata;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < count && r == 0; i++)
+		r = steps[i].marker == RANGE_LEFT ? on_left(x, steps[i].t)
+						  : on_begin(x, steps[i].marker, steps[i].t);
+	return r;
 }
 
 /* Allocations belong to the zone that is innermost; outside of all to the track. */
@@ -379,8 +388,7 @@ int zone_tree_read(struct history *h, const struct range *range, const bool *ski
 	const struct range_visitor visitor = {.userdata = &x,
 					      .no_texts = true,
 					      .track = on_track,
-					      .begin = on_begin,
-					      .left = on_left,
+					      .steps = on_steps,
 					      .event = on_event,
 					      .gap = on_gap,
 					      .gpu = on_gpu};

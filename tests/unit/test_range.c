@@ -100,6 +100,52 @@ static int on_gpu(void *userdata, const struct range_gpu_zone *z)
 	return 0;
 }
 
+typedef VEC(struct range_step) steps_vec;
+
+static int step_begins(void *userdata, uint32_t marker, int64_t t, uint32_t depth)
+{
+	(void)depth;
+	PUSH((steps_vec *)userdata, ((struct range_step){t, marker}));
+	return 0;
+}
+
+static int step_ends(void *userdata, const struct range_zone *z)
+{
+	PUSH((steps_vec *)userdata, ((struct range_step){z->end, RANGE_LEFT}));
+	return 0;
+}
+
+static int on_steps(void *userdata, const struct range_step *steps, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		PUSH((steps_vec *)userdata, steps[i]);
+	return 0;
+}
+
+/* Steps are the begins and ends. Returns how many. */
+static size_t assert_steps(struct fixture *f, const struct range *range)
+{
+	steps_vec one = {0}, many = {0};
+	const struct range_visitor one_by_one = {
+		.userdata = &one, .begin = step_begins, .end = step_ends};
+	const struct range_visitor at_once = {.userdata = &many, .steps = on_steps};
+	size_t count, i;
+
+	assert_int_equal(range_visit(f->history, range, &one_by_one), 0);
+	assert_int_equal(range_visit(f->history, range, &at_once), 0);
+	assert_int_equal(many.count, one.count);
+	for (i = 0; i < one.count; i++) {
+		assert_int_equal(many.at[i].t, one.at[i].t);
+		assert_int_equal(many.at[i].marker, one.at[i].marker);
+	}
+	count = one.count;
+	VEC_FREE(&one);
+	VEC_FREE(&many);
+	return count;
+}
+
 static int visit(struct fixture *f, uint64_t from, uint64_t to, struct told *t)
 {
 	const struct range_query query = {.from = from, .to = to};
@@ -115,6 +161,7 @@ static int visit(struct fixture *f, uint64_t from, uint64_t to, struct told *t)
 
 	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
 	r = range_visit(f->history, &range, &visitor);
+	assert_steps(f, &range);
 	range_close(&range);
 	return r;
 }
@@ -628,6 +675,104 @@ static void a_frame_is_the_same_either_way(void **state)
 	assert_true(zones > 100);
 }
 
+/* On a thread of one memory and on one of two, whatever the chunks' length. */
+static void steps_are_begins_and_ends(void **state)
+{
+	static const struct walk walks[] = {{.events = 2000, .step = 2, .cut = 300},
+					    {.events = 2000, .step = 2, .cut = 10},
+					    {.events = 2000, .step = 2, .cut = 1000}};
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	uint32_t seed = 3;
+	size_t steps = 0;
+	uint64_t n;
+
+	add_track(b, 1, 2, "other");
+	add_track(b, 1, 3, "third");
+	for (n = 1; n <= 20; n++)
+		add_frame(b, 1, 0, n, (int64_t)(n - 1) * 50, (int64_t)n * 50);
+	add_walk(b, 1, 0, &walks[0], &seed);
+	add_walk(b, 2, 0, &walks[0], &seed);
+	add_walk(b, 2, 1, &walks[1], &seed);
+	add_walk(b, 3, 0, &walks[2], &seed);
+	fixture_submit(f, b);
+	for (n = 1; n <= 20; n++) {
+		const struct range_query query = {.from = n, .to = MIN(20, n + n % 7)};
+		struct range range;
+
+		assert_int_equal(range_open(f->history, 1, &query, &range), 0);
+		steps += assert_steps(f, &range);
+		range_close(&range);
+	}
+	assert_true(steps > 10000);
+}
+
+/* Behind all frames: only what lies well before a chunk's end is read in runs. */
+static void make_beyond(struct maker *m)
+{
+	unsigned i;
+
+	for (i = 0; i < 40; i++) {
+		make_begin(m, 301, 1);
+		make_end(m, 301);
+	}
+}
+
+/* A zone of one memory ends in the midst of one of another, which then has an end to come that is
+ * nobody's; a chunk begins before the one before it ended. */
+static void steps_follow_the_visit(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_frames();
+	struct maker *m = maker_new(1, 1, 0, 110), *other = maker_new(1, 1, 1, 115);
+
+	make_begin(m, 110, 1);
+	make_begin(m, 112, 2);
+	make_end(m, 120);
+	make_chunk(m, b);
+	make_begin(other, 115, 3);
+	make_begin(other, 130, 4);
+	make_end(other, 140);
+	make_end(other, 150); /* was cut */
+	make_beyond(other);
+	make_chunk(other, b);
+	add_track(b, 1, 2, "other");
+	m = maker_new(1, 2, 0, 205);
+	make_begin(m, 205, 2);
+	make_end(m, 230);
+	make_chunk(m, b);
+	m = maker_new(1, 2, 0, 210);
+	make_begin(m, 210, 3);
+	make_begin(m, 211, 4);
+	make_end(m, 212);
+	make_end(m, 240);
+	make_beyond(m);
+	make_chunk(m, b);
+	fixture_submit(f, b);
+	assert_told(f, 2, 2,
+		    "track main\n"
+		    "begin 1 @110\n"
+		    " begin 2 @112\n"
+		    "  begin 3 @115\n"
+		    "  end 3 115-120 t\n"
+		    " end 2 112-120 children 5\n"
+		    " begin 4 @130\n"
+		    " end 4 130-140\n"
+		    "end 1 110-200 of 110--1 children 18 eo\n"
+		    "track other\n");
+	assert_told(f, 3, 3,
+		    "track main\n"
+		    "begin 1 @200\n"
+		    "end 1 200-300 of 110--1 beo\n"
+		    "track other\n"
+		    "begin 2 @205\n"
+		    "end 2 205-230\n"
+		    "begin 3 @230\n"
+		    " begin 4 @230\n"
+		    " end 4 230-230 of 211-230\n"
+		    "end 3 230-240 of 210-240\n");
+}
+
 /* --- what is left out on the way -------------------------------------------------------- */
 
 struct seen {
@@ -772,6 +917,7 @@ static void zones_too_deep_are_a_gap(void **state)
 	assert_int_equal(seen.zones.count, 1);
 	assert_int_equal(seen.zones.at[0].begin, 150);
 	assert_int_equal(seen.zones.at[0].depth, 0);
+	assert_steps(f, &range);
 	VEC_FREE(&seen.zones);
 	range_close(&range);
 }
@@ -795,6 +941,8 @@ int main(void)
 		TEST(ranges_are_found),
 		TEST(evicted_frames_are_not_visited),
 		TEST(a_frame_is_the_same_either_way),
+		TEST(steps_are_begins_and_ends),
+		TEST(steps_follow_the_visit),
 		TEST(zones_that_nobody_wants_may_be_left_out),
 		TEST(a_lane_of_many_chunks_is_read_to_its_end),
 		TEST(zones_too_deep_are_a_gap),
