@@ -186,13 +186,33 @@ struct longest {
 	bool any;
 };
 
-/* Most calls are within the frame of the call before them: [from, to) of counted time. */
+/* A frame: [from, to) of counted time. */
+struct frame_span {
+	size_t frame;
+	int64_t from, to;
+};
+
+static void span_of(const struct counted *counted, size_t frame, struct frame_span *span)
+{
+	*span = (struct frame_span){frame, counted->frames.at[frame].begin_ns,
+				    counted_end(counted, frame)};
+}
+
+/* Is all of a call in the frame of the call before it, or in the next one? So are most. */
+static inline bool is_near(const struct counted *counted, int64_t begin, int64_t duration,
+			   struct frame_span *span)
+{
+	if (begin >= span->to && span->frame + 1 < counted->frames.count)
+		span_of(counted, span->frame + 1, span);
+	return begin >= span->from && begin < span->to && begin + duration <= span->to;
+}
+
 static int take_node(struct zone_measure *m, const struct zone_node *node, struct longest *longest)
 {
 	const struct counted *counted = &m->tree->counted;
 	struct zone_samples samples = zone_samples(node);
-	int64_t begin, duration, counts, from = INT64_MAX, to = INT64_MIN;
-	size_t frame = 0;
+	struct frame_span span = {0, INT64_MAX, INT64_MAX};
+	int64_t begin, duration, counts;
 	int r = 0;
 
 	if (VEC_RESERVE(&m->values, node->calls) < 0)
@@ -202,15 +222,13 @@ static int take_node(struct zone_measure *m, const struct zone_node *node, struc
 		if (!longest->any || (uint64_t)duration > longest->duration)
 			*longest = (struct longest){begin, (uint64_t)duration, true};
 		counts = node->nested ? 0 : duration;
-		if (begin >= from && begin < to && begin + counts <= to) {
-			m->totals[frame] += counts;
+		if (!node->gpu && is_near(counted, begin, counts, &span)) {
+			r = touch(m, span.frame);
+			m->totals[span.frame] += counts;
 			continue;
 		}
-		r = share_out(m, node, begin, counts, &frame);
-		if (!node->gpu) {
-			from = counted->frames.at[frame].begin_ns;
-			to = counted_end(counted, frame);
-		}
+		r = share_out(m, node, begin, counts, &span.frame);
+		span_of(counted, span.frame, &span);
 	}
 	return r;
 }
