@@ -20,54 +20,60 @@
 
 /* --- samples ----------------------------------------------------------------------------- */
 
+/* So far its count is how many it has room for. */
+static void close_block(struct zone_tree *tree, uint32_t node)
+{
+	if (tree->nodes.at[node].last)
+		tree->nodes.at[node].last->count -= tree->sinks.at[node].room;
+}
+
 static int grow_block(struct zone_tree *tree, uint32_t node)
 {
-	struct zone_sink *sink = &tree->sinks.at[node];
-	uint32_t capacity = sink->last ? MIN(2 * sink->last->capacity, BLOCK_LAST) : BLOCK_FIRST;
+	struct zone_node *n = &tree->nodes.at[node];
+	uint32_t capacity = n->last ? MIN(2 * n->last->count, BLOCK_LAST) : BLOCK_FIRST;
 	struct zone_block *block =
 		slab_take(&tree->slabs, sizeof(*block) + capacity * sizeof(struct zone_entry));
 
 	if (!block)
 		return -ENOMEM;
-	block->next = NULL;
-	block->count = 0;
-	block->capacity = capacity;
-	if (sink->last)
-		sink->last->next = block;
+	close_block(tree, node);
+	*block = (struct zone_block){.count = capacity};
+	if (n->last)
+		n->last->next = block;
 	else
-		tree->nodes.at[node].first = block;
-	sink->last = block;
+		n->first = block;
+	n->last = block;
+	tree->sinks.at[node].at = block->entries;
+	tree->sinks.at[node].room = capacity;
 	return 0;
 }
 
-static int put_wide(struct zone_block *block, int64_t begin, int64_t duration)
+static int put_wide(struct zone_sink *sink, int64_t begin, int64_t duration)
 {
-	struct zone_entry *e = &block->entries[block->count];
-
-	e[0] = (struct zone_entry){0, ZONE_ENTRY_WIDE};
-	memcpy(&e[1], &begin, sizeof(begin));
-	memcpy(&e[2], &duration, sizeof(duration));
-	block->count += WIDE_ENTRIES;
+	sink->at[0] = (struct zone_entry){0, ZONE_ENTRY_WIDE};
+	memcpy(&sink->at[1], &begin, sizeof(begin));
+	memcpy(&sink->at[2], &duration, sizeof(duration));
+	sink->at += WIDE_ENTRIES;
+	sink->room -= WIDE_ENTRIES;
 	return 0;
 }
 
-static int put_sample(struct zone_tree *tree, uint32_t node, int64_t begin, int64_t duration)
+static inline int put_sample(struct zone_tree *tree, uint32_t node, int64_t begin, int64_t duration)
 {
 	struct zone_sink *sink = &tree->sinks.at[node];
 	uint64_t after = (uint64_t)(begin - sink->begin);
 
 	if (tree->calls++ == ZONE_TREE_CALLS_MAX)
 		return -E2BIG;
-	if ((!sink->last || sink->last->count + WIDE_ENTRIES > sink->last->capacity) &&
-	    grow_block(tree, node) < 0)
+	if (sink->room < WIDE_ENTRIES && grow_block(tree, node) < 0)
 		return -ENOMEM;
 	sink->begin = begin;
 	sink->calls++;
 	sink->total_ns += duration;
 	if (after > UINT32_MAX || (uint64_t)duration >= ZONE_ENTRY_WIDE)
-		return put_wide(sink->last, begin, duration);
-	sink->last->entries[sink->last->count++] =
-		(struct zone_entry){(uint32_t)after, (uint32_t)duration};
+		return put_wide(sink, begin, duration);
+	*sink->at++ = (struct zone_entry){(uint32_t)after, (uint32_t)duration};
+	sink->room--;
 	return 0;
 }
 
@@ -126,7 +132,8 @@ static int add_node(struct zone_tree *tree, uint32_t parent, uint32_t marker, ui
 }
 
 /* The child called marker, which is made if need be. */
-static int enter_child(struct zone_tree *tree, uint32_t parent, uint32_t marker, uint32_t *ret_node)
+static inline int enter_child(struct zone_tree *tree, uint32_t parent, uint32_t marker,
+			      uint32_t *ret_node)
 {
 	if (paths_enter(&tree->paths, parent, marker, ret_node))
 		return 0;
@@ -324,6 +331,7 @@ static void add_up(struct zone_tree *tree)
 	for (i = tree->range->tracks.count; i < tree->nodes.count; i++) {
 		struct zone_node *node = &tree->nodes.at[i];
 
+		close_block(tree, (uint32_t)i);
 		node->calls = tree->sinks.at[i].calls;
 		node->total_ns = tree->sinks.at[i].total_ns;
 		node->self_ns += node->total_ns;

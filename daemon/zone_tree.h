@@ -32,7 +32,7 @@ struct zone_entry {
 };
 struct zone_block {
 	struct zone_block *next;
-	uint32_t count, capacity;
+	uint32_t count;
 	struct zone_entry entries[];
 };
 
@@ -52,7 +52,7 @@ struct zone_node {
 	/* What the scheduler did meanwhile; own: not in zones inside. */
 	bool scheduled; /* it is known */
 	struct zone_kernel_ns kernel, own_kernel;
-	struct zone_block *first; /* of its samples */
+	struct zone_block *first, *last; /* of its samples */
 	/* Of sums, which have no samples: frames with calls or time, and totals of those. */
 	uint64_t sum_frames;
 	int64_t min_frame_ns, max_frame_ns;
@@ -83,9 +83,10 @@ struct zone_frame {
 };
 /* Where the next sample goes. */
 struct zone_sink {
-	struct zone_block *last;
+	struct zone_entry *at;
+	uint32_t room; /* for so many entries */
+	uint32_t calls;
 	int64_t begin; /* of the last sample */
-	uint64_t calls;
 	int64_t total_ns;
 };
 
