@@ -127,7 +127,7 @@ static const char ran[] =
 	"CREATE TABLE thread_ran (session INTEGER NOT NULL, tid INTEGER NOT NULL, "
 	"ns INTEGER NOT NULL, ran_ns INTEGER NOT NULL, "
 	"PRIMARY KEY (session, tid, ns)) STRICT, WITHOUT ROWID;"
-	"INSERT INTO thread_ran SELECT a.session, CAST(substr(b.name, 18) AS INTEGER), a.ns, "
+	"INSERT OR IGNORE INTO thread_ran SELECT a.session, CAST(substr(b.name, 18) AS INTEGER), a.ns, "
 	"a.value * 1000000 FROM samples AS a JOIN sampled AS b USING (session, counter) "
 	"WHERE b.name GLOB 'frame_thread_ran_*' AND a.value BETWEEN 0 AND 9000000000000;"
 	"DELETE FROM samples WHERE (session, counter) IN (SELECT session, counter FROM sampled "

@@ -152,7 +152,8 @@ int ran_thread_bound(struct ran_thread *thread, const history_nears_vec *frames,
 
 /* What lies between two readings, and how what is too much of it is put to the frames. */
 struct share {
-	int64_t covered, cpu, usual;
+	uint64_t covered, cpu; /* ns; at most INT64_MAX */
+	int64_t usual;
 	double least, outliers, rest; /* sums of what each of them may have */
 };
 
@@ -200,8 +201,8 @@ static struct share share_of(const struct ran_thread *thread, const history_near
 
 		if (!is_known(thread, f))
 			continue;
-		s.covered += part_of(f, from, to, &cpu);
-		s.cpu += cpu;
+		s.covered = count_add(s.covered, (uint64_t)part_of(f, from, to, &cpu));
+		s.cpu = count_add(s.cpu, (uint64_t)cpu);
 		rooms_of(f, thread->least_ns.at[i], cpu, s.usual, &outlier, &rest);
 		s.least += (double)cpu / (double)f->cpu_ns * (double)thread->least_ns.at[i];
 		s.outliers += outlier;
@@ -243,10 +244,10 @@ struct verdict_ran ran_thread_frame(const struct ran_thread *thread,
 		s = share_of(thread, frames, windows[k]);
 		ran.window_ns = length_of(rans, windows[k]);
 		ran.ran_ns = ran_in(rans, windows[k]);
-		ran.cpu_ns = s.cpu;
+		ran.cpu_ns = (int64_t)s.cpu;
 		ran.slack_ns = slack_ns;
 		ran.least_ns = thread->least_ns.at[i];
-		ran.not_run_ns = not_run(thread, f, i, &s, s.cpu - ran.ran_ns - slack_ns);
+		ran.not_run_ns = not_run(thread, f, i, &s, ran.cpu_ns - ran.ran_ns - slack_ns);
 		if ((double)s.covered >= COVERED_LEAST * (double)ran.window_ns)
 			return ran;
 	}

@@ -35,7 +35,7 @@ mutants=(
 	'frames that stand out are as others|verdict_ran|MIN(MAX(stands_out, 0.0), room)|0|a_lone_frame_that_waited_is_the_one'
 	'the readings next to a frame are not asked|verdict_ran|MAX(f->cpu_ns - ran_in(rans, w) - slack_ns, INT64_C(0))|0|who_waited_and_who_computed_are_told_apart'
 	'frames around are not asked|verdict_ran|wide_window(rans, frames, i), narrow|narrow_window(rans, f), narrow|a_sleep_of_every_frame_is_found_in_each'
-	'readings are never behind|verdict_ran|s.cpu - ran.ran_ns - slack_ns|s.cpu - ran.ran_ns|a_game_that_computes_is_not_accused'
+	'readings are never behind|verdict_ran|ran.cpu_ns - ran.ran_ns - slack_ns|ran.cpu_ns - ran.ran_ns|a_game_that_computes_is_not_accused'
 	'time outside of frames does not matter|verdict_ran|>= COVERED_LEAST \*|>= 0 *|what_ran_outside_of_frames_tells_nothing'
 	'unchecked is not said|verdict|"" : ", unchecked"|"" : ""|cpu: by elimination, unchecked'
 	'who is queued runs|verdict|return PART_RUNNABLE|return PART_CPU|scheduler: it could have run'

@@ -8,6 +8,7 @@
 #include "daemon/log.h"
 #include "daemon/range.h"
 #include "daemon/store_db.h"
+#include "daemon/verdict_range.h"
 
 #define FRAMES 8
 
@@ -128,6 +129,7 @@ static void rows_that_mean_nothing_are_refused(void **state)
 		"UPDATE sessions SET name = CAST(x'ff41' AS TEXT)",
 		"UPDATE frames SET t1 = t0 - 1",
 		"UPDATE frames SET begin_ns = -4700000000000000000",
+		"UPDATE frames SET end_ns = 2305843009213693953",
 		"UPDATE frames SET frame = 0 WHERE frame = 3 AND stream = 0",
 		"UPDATE frames SET session = 77 WHERE frame = 3 AND stream = 0",
 		"UPDATE chunks SET depth_in = 100000 WHERE id = (SELECT min(id) FROM chunks)",
@@ -143,6 +145,13 @@ static void rows_that_mean_nothing_are_refused(void **state)
 		"-9223372036854775808, 0, 1, 1, x'00' FROM sessions",
 		"UPDATE markers SET marker = 1048577 WHERE marker = 3",
 		"UPDATE frame_counters SET value = 'many'",
+		"INSERT INTO thread_ran SELECT id, 3000000000, 0, 0 FROM sessions",
+		"INSERT INTO thread_ran SELECT id, 1, 0, -1 FROM sessions",
+		"INSERT INTO thread_ran SELECT id, 1, 9223372036854775807, 1 FROM sessions",
+		"INSERT INTO thread_ran SELECT id + 1, 1, 0, 0 FROM sessions",
+		"INSERT INTO frames_around SELECT id, 0, 0, 0, 1, 1, 1 FROM sessions",
+		"INSERT INTO frames_around SELECT id, 0, 9, 1, 0, 1, 1 FROM sessions",
+		"INSERT INTO frames_around SELECT id, 0, 9, 0, 1, -1, 1 FROM sessions",
 		"UPDATE gpu_spans SET end_ns = begin_ns - 1",
 		"UPDATE zone_totals SET parent = node WHERE node = 2",
 		"UPDATE zone_totals SET node = 60000 WHERE node = 2",
@@ -161,6 +170,46 @@ static void rows_that_mean_nothing_are_refused(void **state)
 	}
 	change(s, "INSERT INTO session_totals (session) VALUES (99)", true);
 	assert_refused(s, "one session");
+}
+
+/* What is around a capture's frames may be any numbers: they are judged all the same. */
+static void neighbours_that_cannot_be_are_no_trouble(void **state)
+{
+	static const char change_all[] =
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) "
+		"INSERT OR IGNORE INTO frames_around SELECT sessions.id, 0, i, "
+		"CASE i % 4 WHEN 0 THEN -2305843009213693952 ELSE i * 1000 END, "
+		"2305843009213693952, CASE i % 3 WHEN 0 THEN 2305843009213693952 END, 1 "
+		"FROM sessions, n;"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) "
+		"INSERT OR IGNORE INTO thread_ran SELECT sessions.id, tracks.tid, "
+		"i * 11529215046068469, (i % 7) * 100000000000000000 FROM sessions, tracks, n "
+		"WHERE tracks.kind = 0;"
+		"UPDATE sessions SET facts = '{\"tick_ns\": 9223372036854775807}'";
+	const struct range_query all = {.last = FRAMES};
+	struct stranger *s = *state;
+	char why[CAPTURE_WHY] = "";
+	verdicts_vec verdicts;
+	struct history *h;
+	struct range range;
+	uint64_t id = 0;
+	size_t i, part;
+
+	change(s, change_all, true);
+	assert_int_equal(upload(s->w, s->path, &id, why), 0);
+	assert_int_equal(captures_open(s->w->captures, id, HISTORY_ANY_UID, &h), 0);
+	assert_int_equal(range_open(h, id, &all, &range), 0);
+	assert_int_equal(verdict_range(h, &range, &verdicts), 0);
+	for (i = 0; i < verdicts.count; i++) {
+		int64_t sum = 0;
+
+		for (part = 0; part < PARTS; part++)
+			sum += verdicts.at[i].ns[part];
+		assert_int_equal(sum, verdicts.at[i].wall_ns);
+	}
+	VEC_FREE(&verdicts);
+	range_close(&range);
+	history_close(h);
 }
 
 static void the_greatest_id_of_a_marker_is_one(void **state)
@@ -456,6 +505,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(foreign_schemas_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(rows_that_mean_nothing_are_refused, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(neighbours_that_cannot_be_are_no_trouble, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(the_greatest_id_of_a_marker_is_one, setup,
 						teardown),
