@@ -222,7 +222,7 @@ static int take_node(struct zone_measure *m, const struct zone_node *node, struc
 		if (!longest->any || (uint64_t)duration > longest->duration)
 			*longest = (struct longest){begin, (uint64_t)duration, true};
 		counts = node->nested ? 0 : duration;
-		if (!node->gpu && is_near(counted, begin, counts, &span)) {
+		if (is_near(counted, begin, counts, &span)) {
 			r = touch(m, span.frame);
 			m->totals[span.frame] += counts;
 			continue;

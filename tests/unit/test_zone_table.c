@@ -357,6 +357,76 @@ static void long_calls_and_long_gaps_are_kept_whole(void **state)
 	unmake(&made);
 }
 
+/* Within the frame of the call before, in the next one, over an edge, further on, and with no
+ * length on an edge. */
+static void calls_are_shared_out_over_their_frames(void **state)
+{
+	static const struct zone_table_query by_frame = {.view = ZONE_VIEW_FLAT, .per_frame = true};
+	static const int64_t times[][2] = {{1100, 1200}, {1300, 1400}, {2100, 2300}, {2900, 3200},
+					   {5000, 5000}, {5100, 5200}, {6100, 8050}, {8100, 8110}};
+	struct fixture *f = *state;
+	struct batch *b = frames(10);
+	struct maker *m = maker_new(1, 1, 0, 1100);
+	const struct zone_row *row;
+	struct made made;
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		make_begin(m, times[i][0], 1);
+		make_end(m, times[i][1]);
+	}
+	make_chunk(m, b);
+	fixture_submit(f, b);
+	make(f, 2, 10, 0, &by_frame, &made);
+	row = row_called(&made, "update");
+	assert_int_equal(row->n.calls, ARRAY_SIZE(times));
+	/* 200, 200 + 100, 200, none of the fifth, 0 + 100, 900, 1000, 50 + 10 */
+	assert_int_equal(row->n.frames, 7);
+	assert_int_equal(row->n.samples, 7);
+	assert_int_equal(row->n.min_ns, 60);
+	assert_int_equal(row->n.max_ns, 1000);
+	assert_int_equal(row->n.max_frame, 8);
+	assert_int_equal(row->n.p50_ns, 200);
+	assert_int_equal(row->n.total_ns, 200 + 300 + 200 + 100 + 900 + 1000 + 60);
+	unmake(&made);
+}
+
+/* Two zones in turns, of which every third call is one that takes more room. */
+static void long_calls_fit_wherever_they_come(void **state)
+{
+	static const struct zone_table_query flat = {.view = ZONE_VIEW_FLAT};
+	const int64_t wide = INT64_C(5000000000);
+	struct fixture *f = *state;
+	struct batch *b = first_batch(1, 1);
+	struct maker *m = maker_new(1, 1, 0, 1000);
+	struct made made;
+	int64_t t = 1000;
+	uint32_t i;
+
+	for (i = 0; i < 200; i++) {
+		make_begin(m, t, 1 + i % 2);
+		t += i % 3 == 0 ? wide : 10;
+		make_end(m, t);
+	}
+	make_chunk(m, b);
+	add_frame(b, 1, 0, 1, 0, 1000);
+	add_frame(b, 1, 0, 2, 1000, t + 1);
+	fixture_submit(f, b);
+	make(f, 2, 2, 0, &flat, &made);
+	assert_int_equal(made.rows.count, 2);
+	for (i = 0; i < 2; i++) {
+		struct zone_samples samples =
+			zone_samples(&made.tree.nodes.at[made.rows.at[i].node]);
+		uint32_t k = made.rows.at[i].marker - 1;
+		int64_t begin, duration;
+
+		for (; zone_samples_next(&samples, &begin, &duration); k += 2)
+			assert_int_equal(duration, k % 3 == 0 ? wide : 10);
+		assert_int_equal(k / 2, 100);
+	}
+	unmake(&made);
+}
+
 static void name_filters_are_patterns(void **state)
 {
 	(void)state;
@@ -727,6 +797,8 @@ int main(void)
 		TEST(slow_calls_show_their_rhythm),
 		TEST(long_calls_and_long_gaps_are_kept_whole),
 		cmocka_unit_test(name_filters_are_patterns),
+		TEST(calls_are_shared_out_over_their_frames),
+		TEST(long_calls_fit_wherever_they_come),
 		TEST(self_times_sum_to_the_root),
 		TEST(a_timeline_adds_up_to_the_tree_at_any_resolution),
 		TEST(a_timeline_that_is_too_large_gets_coarser),
