@@ -180,7 +180,8 @@ static void say_comparison(const struct check_result *r, char *s)
 			 unit_of(r), c->run_count, c->baseline_count);
 }
 
-/* A frame that waits for a cap or the display is not longer for what takes some of that wait. */
+/* What slow is. And a frame that waits for a cap or the display is not longer for what takes some
+ * of that wait. */
 static void say_note(const struct check_result *r, char *s)
 {
 	const check_runs_vec *sides[] = {r->runs, r->baseline};
@@ -188,6 +189,11 @@ static void say_note(const struct check_result *r, char *s)
 	size_t i, k;
 
 	*s = '\0';
+	if (r->ask->metric.statistic == RUN_SLOW_SHARE) {
+		snprintf(s, SENTENCE_MAX, "frames longer than %.4g ms are slow (slow_ms)",
+			 r->ask->metric.slow_ns / NS_PER_MS);
+		return;
+	}
 	for (k = 0; k < 2; k++) {
 		for (i = 0; sides[k] && i < sides[k]->count; i++) {
 			wall += sides[k]->at[i].frames.wall_ns;

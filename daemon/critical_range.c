@@ -527,7 +527,7 @@ static int find_stood(struct history *h, struct reading *x)
 		const struct frame_row *row = counted_row(x, i);
 		struct verdict_ran ran = verdict_ran_of(&rans, &near, slack, row->frame);
 
-		x->stood[i] = row->cpu_ns == NS_UNKNOWN ||
+		x->stood[i] = row->cpu_ns == NS_UNKNOWN || ran.unread ||
 			      (double)ran.not_run_ns > STOOD * (double)row->cpu_ns;
 	}
 	ran_threads_deinit(&rans);

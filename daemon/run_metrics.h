@@ -36,8 +36,8 @@
 #include <stdint.h>
 
 #define RUN_NAME_MAX	256u
-#define RUN_LEAST	20u /* frames that any metric needs */
-#define RUN_SLOW_MS	(1000.0 / 60)
+#define RUN_LEAST	20u  /* frames that any metric needs */
+#define RUN_SLOW_MS	16.7 /* as statistics have it: a 60th of a second, and what a timer is off */
 #define RUN_METRICS_MAX 32u
 
 enum run_source {

@@ -151,13 +151,15 @@ void verdict_partition_row(struct verdict *v, const struct frame_row *row)
 
 void verdict_check_cpu(struct verdict *v)
 {
-	int64_t excess = MIN(v->ran.not_run_ns, v->evidence[PART_CPU].zone_ns);
+	bool unread = v->ran.window_ns <= 0 && v->ran.unread;
+	int64_t all = v->evidence[PART_CPU].zone_ns;
+	int64_t excess = unread ? all : MIN(v->ran.not_run_ns, all);
 
-	if (v->ran.window_ns <= 0 || excess <= 0)
+	if ((v->ran.window_ns <= 0 && !unread) || excess <= 0)
 		return;
 	v->ns[PART_CPU] -= excess;
 	v->evidence[PART_CPU].zone_ns -= excess;
-	add(v, PART_UNATTRIBUTED, BY_KERNEL, excess);
+	add(v, unread ? PART_UNKNOWN : PART_UNATTRIBUTED, unread ? BY_ZONE : BY_KERNEL, excess);
 }
 
 /* ---- the word ---- */
@@ -300,6 +302,8 @@ static void say_elimination(struct verdict *v)
 {
 	if (v->bound == BOUND_CPU && 2 * v->evidence[PART_CPU].zone_ns > v->ns[PART_CPU])
 		say_more(v, ", by elimination%s", v->ran.window_ns > 0 ? "" : ", unchecked");
+	else if (v->bound == BOUND_UNKNOWN && v->ran.unread)
+		say_more(v, ", or whether it ran: that was not read");
 	else if (v->bound == BOUND_UNKNOWN && v->ns[PART_UNATTRIBUTED] > 0)
 		say_more(v, "; of %.0f ms that it may have run it ran %.0f ms (schedstat)",
 			 ms(v->ran.cpu_ns), ms(v->ran.ran_ns));

@@ -79,6 +79,7 @@ struct verdict_ran {
 	int64_t slack_ns;   /* a reading may be so much behind */
 	int64_t least_ns;   /* of this frame's it did not run, by the readings next to it alone */
 	int64_t not_run_ns; /* by all of them */
+	bool unread;	    /* the thread was read, but not around this frame */
 };
 /* A reading may miss what the thread ran since the scheduler last looked at it: two ticks, at most
  * so much. */

@@ -87,11 +87,12 @@ static struct window wide_window(const history_rans_vec *rans, const history_nea
 	const struct history_near *last = &frames->at[MIN(i + NEAR, frames->count - 1)];
 	struct window narrow = narrow_window(rans, f), wide;
 
+	if (!is_window(rans, narrow))
+		return narrow;
 	wide.from = after(rans, MAX(first->begin_ns, f->begin_ns - NEAR_NS));
 	wide.to = before(rans, MIN(last->end_ns, f->end_ns + NEAR_NS));
 	wide.from = MIN(wide.from, narrow.from);
-	if (wide.to >= rans->count || (narrow.to < rans->count && wide.to < narrow.to))
-		wide.to = narrow.to;
+	wide.to = wide.to < rans->count ? MAX(wide.to, narrow.to) : narrow.to;
 	return wide;
 }
 
@@ -251,7 +252,7 @@ struct verdict_ran ran_thread_frame(const struct ran_thread *thread,
 		if ((double)s.covered >= COVERED_LEAST * (double)ran.window_ns)
 			return ran;
 	}
-	return (struct verdict_ran){0};
+	return (struct verdict_ran){.unread = rans->count > 0};
 }
 
 /* ---- the history's ---- */

@@ -3,6 +3,7 @@
 // Pure: no DOM.
 
 import { FLAGS_LEFT_OUT, FLAGS_LOSSY } from './frames.js';
+import { HOLDERS } from './palette.js';
 
 /** @typedef {import('./frames.js').FrameRing} FrameRing */
 
@@ -52,8 +53,8 @@ export function columnOf(frame, first, frames, columns) {
 }
 
 /**
- * What held the frame, stacked from the bottom, by palette.js's HOLDERS: it adds up to the wall time. A verdict knows; without
- * one there are only the wait zones, unknown waits hold nothing, and cpu stands for all the rest.
+ * What held the frame, stacked from the bottom, by palette.js's HOLDERS: it adds up to the wall time. A verdict knows; until
+ * there is one there are only the wait zones, unknown waits hold nothing, and the rest is not known yet.
  * @param {FrameRing} ring @param {number} at slot @param {number[]|undefined} verdict ns by HOLDERS
  * @returns {number[]}
  */
@@ -63,7 +64,10 @@ export function stackOf(ring, at, verdict) {
 	const gpu = ring.waitGpu[at] || 0;
 	const present = ring.waitPresent[at] || 0;
 	const cap = ring.waitCap[at] || 0;
-	return [Math.max(0, ring.wall[at] - gpu - present - cap), gpu, present, cap];
+	const stack = new Array(HOLDERS.length).fill(0);
+	stack.splice(1, 3, gpu, present, cap);
+	stack[HOLDERS.length - 1] = Math.max(0, ring.wall[at] - gpu - present - cap);
+	return stack;
 }
 
 const SCALES_MS = [1, 2, 5, 10, 20, 40, 80, 150, 300, 600, 1200, 2500, 5000, 10000, 30000, 60000];

@@ -4,7 +4,7 @@
 
 import { ApiError, sendJson, sessionPath } from './api.js';
 import { Asked } from './asked.js';
-import { budgetRow, deltaText, intervalText, overlay, sideOf, warningsOf } from './compare_text.js';
+import { budgetRow, deltaText, intervalText, overlay, sideOf, stepsOf, warningsOf } from './compare_text.js';
 import { element, setText } from './dom.js';
 import { count, duration, milliseconds, plural, words } from './format.js';
 import { Plot } from './plot.js';
@@ -14,6 +14,11 @@ import { Table } from './table.js';
 
 const SIDES = /** @type {const} */ (['a', 'b']);
 const BINS = 60;
+/** Of a side, in the picture of their spread. */
+const RUNS = 16;
+
+/** The frame times of a run. @param {any} run @param {string} stream */
+const spreadPath = (run, stream) => `${sessionPath(String(run.session))}/stats?${new URLSearchParams({ metric: 'wall', values: 'yes', from: String(run.first), to: String(run.last), stream })}`;
 
 /** @param {'self'|'total'} by @returns {import('./table.js').Column<any>[]} */
 const movedColumns = (by) => [
@@ -45,8 +50,9 @@ export class ComparePanel {
 		this.model = model;
 		this.parts = ['selection', 'session', 'sessions', 'settings', 'palette'];
 		this.diff = new Asked(invalidate);
-		/** The frame times of the first run of each side. */
-		this.spread = { a: new Asked(invalidate), b: new Asked(invalidate) };
+		this.invalidate = invalidate;
+		/** The frame times of each run. @type {{[side: string]: Asked[]}} */
+		this.spread = { a: [], b: [] };
 		this.said = '';
 		/** @type {any} */
 		this.shown = null;
@@ -161,7 +167,8 @@ export class ComparePanel {
 			return 'Comparing…';
 		const [a, b] = SIDES.map((side) => plural(answer[side].runs.reduce((/** @type {number} */ sum, /** @type {any} */ run) => sum + run.frames, 0), 'frame'));
 		const { counts } = answer;
-		return `A: ${a}, B: ${b}. Means per frame; ${count(counts.same)} zones did not move, ${count(counts.below_floor)} differ by less than ${answer.floor_ms} ms. Intervals from ${answer.intervals}.`;
+		const cut = SIDES.some((side) => answer[side].runs.length > RUNS) ? ` The spread is of the first ${RUNS} runs of a side.` : '';
+		return `A: ${a}, B: ${b}. Means per frame; ${count(counts.same)} zones are not told apart from chance, ${count(counts.below_floor)} differ by less than ${answer.floor_ms} ms. Intervals from ${answer.intervals}.${cut}`;
 	}
 
 	drawAnswer() {
@@ -179,28 +186,30 @@ export class ComparePanel {
 			this.warnings.replaceChildren(...warningsOf(answer).map((text) => element('li', { class: 'warn' }, text)));
 		}
 		for (const side of SIDES) {
-			const [run] = answer[side].runs;
-			this.spread[side].want(`${sessionPath(String(run.session))}/stats?${new URLSearchParams({ metric: 'wall', values: 'yes', from: String(run.first), to: String(run.last), stream: answer.stream })}`);
+			const runs = answer[side].runs.slice(0, RUNS);
+			while (this.spread[side].length < runs.length)
+				this.spread[side].push(new Asked(this.invalidate));
+			this.spread[side].forEach((asked, at) => asked.want(runs[at] ? spreadPath(runs[at], answer.stream) : null));
 		}
 		this.drawSpread();
 	}
 
 	drawSpread() {
-		const { a, b } = this.spread;
-		if (!a.fresh || !b.fresh || !this.plotBox)
+		const [a, b] = SIDES.map((side) => this.spread[side].filter(({ path }) => path !== null));
+		if (!a.length || !b.length || ![...a, ...b].every(({ fresh }) => fresh) || !this.plotBox)
 			return;
-		const key = `${a.answered} ${b.answered}`;
+		const key = [a, b].map((side) => side.map(({ answered }) => answered).join(' ')).join(' | ');
 		if (key === this.plotted)
 			return;
 		this.plotted = key;
-		const [left, right] = [a, b].map((one) => one.answer.metrics[0].values.map((/** @type {any} */ pair) => pair[1]));
+		const [left, right] = [a, b].map((side) => side.flatMap((one) => one.answer.metrics[0].values.map((/** @type {any} */ pair) => pair[1])));
 		const bins = overlay(left, right, BINS);
 		this.plot ??= new Plot(this.plotBox, {
 			label: 'Share of the frames of each side by frame time', height: 190, value: (n) => `${n.toFixed(1)} %`,
 			place: (ms) => `${ms} ms`,
 			lines: [{ label: 'A', colour: 'hold-cpu', fill: true, steps: true }, { label: 'B', colour: 'hold-gpu', fill: true, steps: true }],
 		});
-		this.plot.show([bins.map((bin) => bin[0] / 1e6), bins.map((bin) => bin[1]), bins.map((bin) => bin[2])]);
+		this.plot.show(stepsOf(bins));
 		this.bins?.show(bins.filter((bin) => bin[1] || bin[2]));
 	}
 }

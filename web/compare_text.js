@@ -48,6 +48,12 @@ export function overlay(a, b, bins) {
 	return made;
 }
 
+/** What a plot in steps takes: each bin from its lower end on, and where the last one ends. @param {[number, number, number][]} bins @returns {number[][]} ms, A, B */
+export function stepsOf(bins) {
+	const ends = [0, ...bins.map(([end]) => end / 1e6)];
+	return [ends, ...[1, 2].map((side) => [...bins.map((bin) => bin[side]), bins.at(-1)?.[side] ?? 0])];
+}
+
 /** @param {number[]} values */
 function high(values) {
 	const sorted = [...values].sort((x, y) => x - y);

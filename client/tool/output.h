@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that has its name only when it is whole. Failures are said. */
+/* A file that has its name only when it is whole. What is there and no file is written to as it is.
+ * Failures are said. */
 #ifndef FPROF_TOOL_OUTPUT_H
 #define FPROF_TOOL_OUTPUT_H
 
@@ -8,8 +9,8 @@
 #include <stdio.h>
 
 struct output {
-	const char *name; /* borrowed */
-	char *temporary;  /* beside it; NULL: there is no such file */
+	char *name;	 /* links followed; owned */
+	char *temporary; /* beside it; NULL: there is no such file */
 	FILE *file;
 };
 

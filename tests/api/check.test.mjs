@@ -301,7 +301,8 @@ test('fprof check: the verdict is the exit code', async () => {
 	assert.equal((await fprof()).code, 2);
 	const below = await fprof('frame.p99<16.7', ...session);
 	assert.deepEqual([below.code, /written with <=/.test(below.text)], [2, true], below.text);
-	assert.equal((await fprof('frame.slow_share<=100%', ...session)).code, 0);
+	const slow = await fprof('frame.slow_share<=100%', ...session);
+	assert.deepEqual([slow.code, /note: frames longer than 16\.7 ms are slow/.test(slow.text)], [0, true], slow.text);
 	const lost = await fprof('frame.p50<=60000', '--runs', `${ten[0]}:2-60`);
 	assert.match(lost.text, /20 frames are missing, and 0 stand for several\n +try --allow-loss\n/);
 	const json = await fprof('frame.p50<=0', '--json', ...session);

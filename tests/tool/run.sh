@@ -455,6 +455,25 @@ permissions() { # name, arguments...
 }
 permissions an_export_heeds_the_umask export "$rude"
 permissions a_saved_file_heeds_the_umask save "$rude" --last 5
+mkfifo "$TMP/pipe"
+cat "$TMP/pipe" >"$TMP/piped" &
+piped=$!
+"$B/fprof" export "$rude" --format folded -o "$TMP/pipe"
+[ -p "$TMP/pipe" ] || kill "$piped"
+wait "$piped"
+if [ -p "$TMP/pipe" ] && [ -s "$TMP/piped" ]; then
+	ok what_is_no_file_is_written_to_and_not_replaced
+else
+	fail what_is_no_file_is_written_to_and_not_replaced "$(ls -l "$TMP/pipe" "$TMP/piped")"
+fi
+: >"$TMP/target"
+ln -s target "$TMP/link"
+"$B/fprof" export "$rude" --format folded -o "$TMP/link"
+if [ -L "$TMP/link" ] && [ -s "$TMP/target" ]; then
+	ok a_link_stays_one
+else
+	fail a_link_stays_one "$(ls -l "$TMP/link" "$TMP/target")"
+fi
 expect an_export_says_what_it_lost 0 'does not hold all: .*rounded' export "$rude" --format vprof -o "$TMP/file"
 captures() {
 	"$B/fprof" captures --json | jq '.captures | length'

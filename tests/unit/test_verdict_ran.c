@@ -184,15 +184,32 @@ static void without_readings_on_both_sides_nothing_is_said(void **state)
 {
 	struct truth truth[FRAMES];
 	struct world w;
+	size_t i;
 
 	(void)state;
 	fill(truth, (struct truth){2, 5, 0});
 	world_make(&w, truth, FRAMES, MS(40));
 	w.thread.rans.count /= 2;
 	assert_int_equal(ran_of(&w, FRAMES - 1).window_ns, 0);
-	assert_int_equal(ran_of(&w, 20).window_ns > 0, 1);
+	assert_true(ran_of(&w, FRAMES - 1).unread);
+	assert_true(ran_of(&w, 20).window_ns > 0 && !ran_of(&w, 20).unread);
+	/* those that began before the first, or go on after the last */
+	for (i = 0; i < FRAMES; i++) {
+		const struct history_near *f = &w.frames.at[i];
+		bool between = f->begin_ns >= w.thread.rans.at[0].ns &&
+			       f->end_ns <= w.thread.rans.at[w.thread.rans.count - 1].ns;
+
+		if (ran_of(&w, i).window_ns > 0)
+			assert_true(between);
+	}
+	w.thread.rans.at += 2;
+	w.thread.rans.count -= 2;
+	assert_int_equal(ran_of(&w, 0).window_ns, 0);
+	w.thread.rans.at -= 2;
 	w.thread.rans.count = 1;
 	assert_int_equal(ran_of(&w, 20).window_ns, 0);
+	w.thread.rans.count = 0;
+	assert_false(ran_of(&w, 20).unread);
 	world_end(&w);
 }
 

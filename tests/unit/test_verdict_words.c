@@ -42,7 +42,7 @@ struct made {
 	const char *displays;	 /* NULL: none is known */
 	double ran_ms, cpu_ms;	 /* schedstat, of many such frames; 0, 0: not read */
 	double not_run_ms;	 /* of this one's cpu, by it */
-	bool no_kernel;
+	bool no_kernel, unread;
 	enum verdict_bound word;
 	const char *says; /* NULL: anything */
 };
@@ -161,6 +161,12 @@ static const struct made made[] = {
 	 .not_run_ms = 15,
 	 .word = BOUND_UNKNOWN,
 	 .says = "of 900 ms that it may have run it ran 40 ms (schedstat)"},
+	{.name = "not cpu: by elimination, while nobody read whether it ran",
+	 .stretches = {{15, RUN, NO}, {1, RUN, GPU}},
+	 .no_kernel = true,
+	 .unread = true,
+	 .word = BOUND_UNKNOWN,
+	 .says = "waited for, or whether it ran: that was not read."},
 	/* scheduler */
 	{.name = "scheduler: it could have run",
 	 .stretches = {{6, RUN, NO}, {10, QUEUED, NO}},
@@ -270,6 +276,7 @@ static void the_word_is_right(void **state)
 					     .ran_ns = (int64_t)(m->ran_ms * 1e6),
 					     .cpu_ns = (int64_t)(m->cpu_ms * 1e6),
 					     .not_run_ns = (int64_t)(m->not_run_ms * 1e6)};
+	v.ran.unread = m->unread;
 	verdict_partition(&v, &range, 0, wall, &cursor);
 	verdict_check_cpu(&v);
 	verdict_judge(&v);
