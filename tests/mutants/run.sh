@@ -30,7 +30,7 @@ mutants=(
 	'a sleep is nothing|verdict|\[WAIT_SLEEP\] = PART_CAP|[WAIT_SLEEP] = PART_OTHER|cap: it sleeps, unmarked'
 	'a limiter that spins computes|verdict| + v->spun_ns\[PART_CAP\]||cap: the limiter spins'
 	'zones are not asked what a wait is for|verdict|wait ? of_zone(wait->kind) : of_reason|of_reason|not lock: the limiter.s zone waits by one'
-	'all that is left is cpu, run or not|verdict|\|\| excess <= 0|\|\| true|not cpu: by elimination, of which it ran little'
+	'all that is left is cpu, run or not|verdict|excess <= 0)|true)|not cpu: by elimination, of which it ran little'
 	'the check takes all|verdict|MIN(v->ran.not_run_ns,|MIN(INT64_MAX,|cpu: by elimination, and so it ran'
 	'frames that stand out are as others|verdict_ran|MIN(MAX(stands_out, 0.0), room)|0|a_lone_frame_that_waited_is_the_one'
 	'the readings next to a frame are not asked|verdict_ran|MAX(f->cpu_ns - ran_in(rans, w) - slack_ns, INT64_C(0))|0|who_waited_and_who_computed_are_told_apart'
