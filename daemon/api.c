@@ -277,13 +277,24 @@ static int await_end(struct history *h, struct history_session *s, uint64_t unti
 	return r;
 }
 
+/* ... and of a game that had no more time than to say hello. */
+static void await_begin(const struct api *api, uint64_t until)
+{
+	const struct timespec pause = {.tv_nsec = NS_PER_MS};
+
+	while (store_sessions_coming(api->context->store) && clock_ns(CLOCK_MONOTONIC) < until)
+		nanosleep(&pause, NULL);
+}
+
 int api_list_sessions(const struct api *api, uint32_t uid, struct api_reader *ret_reader,
 		      history_sessions_vec *ret_sessions)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + API_WAIT_NS;
 	size_t i;
-	int r = readers_take(api->readers, &ret_reader->history);
+	int r;
 
+	await_begin(api, until);
+	r = readers_take(api->readers, &ret_reader->history);
 	if (r < 0)
 		return r;
 	ret_reader->readers = api->readers;
@@ -298,15 +309,18 @@ int api_list_sessions(const struct api *api, uint32_t uid, struct api_reader *re
 static int open_recorded(const struct api *api, const struct api_request *q, uint64_t id,
 			 struct api_reader *ret_reader, struct history_session *ret_session)
 {
-	int rc = readers_take(api->readers, &ret_reader->history);
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + API_WAIT_NS;
+	int rc;
 
+	if (id == 0) /* the newest */
+		await_begin(api, until);
+	rc = readers_take(api->readers, &ret_reader->history);
 	if (rc < 0)
 		return rc;
 	ret_reader->readers = api->readers;
 	rc = history_session(ret_reader->history, id, q->uid, ret_session);
 	if (rc == 0)
-		rc = await_end(ret_reader->history, ret_session,
-			       clock_ns(CLOCK_MONOTONIC) + API_WAIT_NS);
+		rc = await_end(ret_reader->history, ret_session, until);
 	if (rc < 0)
 		api_reader_release(ret_reader);
 	return rc;

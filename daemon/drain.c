@@ -228,6 +228,8 @@ static void run_open(struct drain *d, struct command *c)
 		d->batch->sessions.at[d->batch->sessions.count++] = *c->row;
 		free(c->row);
 		c->row = NULL;
+	} else if (!resumed) {
+		store_session_not_coming(d->store);
 	}
 	numbers.boot_id = numbers.name = numbers.exe = numbers.build_id = numbers.facts_json = NULL;
 	if (r == 0 && VEC_PUSH(&d->opened, numbers) < 0)

@@ -375,9 +375,10 @@ static int find_resume(const struct games *games, const struct session_row *row,
 	return store_find_resume(games->store, &process, ret_resume);
 }
 
-static int session_begin(struct games *games, struct game *game,
-			 const struct fprof_msg_hello *hello,
-			 const struct fprof_memory_header *head, const char **ret_why)
+/* *ret_coming: its row is to be stored. */
+static int open_session(struct games *games, struct game *game, const struct fprof_msg_hello *hello,
+			const struct fprof_memory_header *head, bool *ret_coming,
+			const char **ret_why)
 {
 	struct session_row *row = session_row_new(games->drain, games->config, games->boot_id,
 						  &game->peer, hello, head);
@@ -404,7 +405,22 @@ static int session_begin(struct games *games, struct game *game,
 	game->session = row->id;
 	game->image_id = row->image_id;
 	game->bye = false;
+	*ret_coming = !resume;
 	return drain_session_open(games->drain, row, control, resume);
+}
+
+static int session_begin(struct games *games, struct game *game,
+			 const struct fprof_msg_hello *hello,
+			 const struct fprof_memory_header *head, const char **ret_why)
+{
+	bool coming = false;
+	int r;
+
+	store_session_coming(games->store);
+	r = open_session(games, game, hello, head, &coming, ret_why);
+	if (r < 0 || !coming)
+		store_session_not_coming(games->store);
+	return r;
 }
 
 /* The process runs another program now, or begins to record itself. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The lock file PATH.lock decides who owns PATH: it is held as long as the daemon lives, and the
- * kernel drops it with the process, so a killed daemon's socket can be replaced at once. The
+ * kernel drops it with the process, so a killed daemon's socket can be replaced. The
  * connect probe finds what listens there without our lock: a socket that systemd holds, or another
  * program.
  */
@@ -17,9 +17,12 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
-#define BACKLOG 256
-#define FDS_MAX 8
+#define BACKLOG	     256
+#define TRIES	     20 /* for a second */
+#define TRY_AGAIN_NS 50000000
+#define FDS_MAX	     8
 
 static int take_lock(const char *path)
 {
@@ -66,6 +69,24 @@ static int remove_stale(const struct sockaddr_un *address)
 	return unlink(address->sun_path) < 0 ? -errno : 0;
 }
 
+/* Of one that was killed the kernel closes what its io_uring was about a moment later. */
+static int take_path(const char *path, const struct sockaddr_un *address, int *lock)
+{
+	const struct timespec pause = {.tv_nsec = TRY_AGAIN_NS};
+	int tries, r = 0;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		if (tries > 0)
+			nanosleep(&pause, NULL);
+		if (*lock < 0)
+			*lock = take_lock(path);
+		r = *lock < 0 ? *lock : remove_stale(address);
+		if (r != -EADDRINUSE)
+			break;
+	}
+	return r;
+}
+
 int socket_listen(const char *path, mode_t mode, int *ret_fd, int *ret_lock)
 {
 	_cleanup_close_ int fd = -1, lock = -1;
@@ -74,10 +95,7 @@ int socket_listen(const char *path, mode_t mode, int *ret_fd, int *ret_lock)
 
 	if (r < 0)
 		return r;
-	lock = take_lock(path);
-	if (lock < 0)
-		return lock;
-	r = remove_stale(&address);
+	r = take_path(path, &address, &lock);
 	if (r < 0)
 		return r;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

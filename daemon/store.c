@@ -88,7 +88,7 @@ static void publish_health(struct store *s, uint64_t commit_ns)
 
 static void finish_group(struct store *s, struct batch *group, int error)
 {
-	uint64_t bytes = 0, count = 0;
+	uint64_t bytes = 0, count = 0, sessions = 0;
 	struct batch *next;
 
 	for (; group; group = next) {
@@ -96,12 +96,14 @@ static void finish_group(struct store *s, struct batch *group, int error)
 		if (error == 0 && s->committed)
 			s->committed(s->userdata, group);
 		bytes += group->weight;
+		sessions += group->sessions.count;
 		count++;
 		batch_free(group);
 	}
 	pthread_mutex_lock(&s->lock);
 	s->queued_bytes -= bytes;
 	s->finished += count;
+	s->sessions_coming -= MIN(s->sessions_coming, sessions);
 	pthread_cond_broadcast(&s->done);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -311,6 +313,30 @@ uint64_t store_submit(struct store *store, struct batch *batch)
 	pthread_cond_signal(&store->work);
 	pthread_mutex_unlock(&store->lock);
 	return queued;
+}
+
+void store_session_coming(struct store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	store->sessions_coming++;
+	pthread_mutex_unlock(&store->lock);
+}
+
+void store_session_not_coming(struct store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	store->sessions_coming -= store->sessions_coming > 0;
+	pthread_mutex_unlock(&store->lock);
+}
+
+bool store_sessions_coming(struct store *store)
+{
+	bool coming;
+
+	pthread_mutex_lock(&store->lock);
+	coming = store->sessions_coming > 0;
+	pthread_mutex_unlock(&store->lock);
+	return coming;
 }
 
 void store_flush(struct store *store)

@@ -21,6 +21,7 @@ struct store {
 	struct batch *first, *last;
 	uint64_t queued_bytes;
 	uint64_t submitted, finished; /* batches so far */
+	uint64_t sessions_coming;     /* whose rows are not committed */
 	bool stop, hurry;	      /* hurry: somebody waits */
 	uint64_t retries, retries_done;
 	struct store_health health; /* as of the last commit */

@@ -88,7 +88,8 @@ holds '[.frames.wall_ns | sort | .[49], .[98], .[99]] == [.frames.statistics.wal
 holds '.frames.statistics.wall_ns.samples == 100 and .frames.statistics.wall_ns.p50 > 4000000'
 verdict percentiles_are_nearest_rank "$wrong"
 holds '.zones.complete and .zones.reason == null and .zones.range.frames == 100 and (.zones.table | length) > 5'
-holds 'all(.zones.table[]; .calls >= .frames and .total_ns >= .self_ns and (.path | length) > 0 and .path[-1] == .name)'
+# (a call at a frame's edge is in two frames)
+holds 'all(.zones.table[]; .calls > 0 and .frames <= 2 * .calls and .total_ns >= .self_ns and (.path | length) > 0 and .path[-1] == .name)'
 holds 'any(.zones.table[]; .frames == 100 and .p50_ns <= .p99_ns and .frame_p50_ns <= .frame_p99_ns and .frame_p99_ns > 0)'
 verdict zones_have_counts_and_percentiles "$wrong"
 

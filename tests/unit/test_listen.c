@@ -1070,8 +1070,16 @@ static void test_a_living_daemons_socket_is_not_taken(void **state)
 	round_trip(d);
 }
 
+static void *close_soon(void *fd)
+{
+	usleep(100000);
+	close(*(int *)fd);
+	return NULL;
+}
+
 static void test_the_place_of_the_socket(void **state)
 {
+	pthread_t closer;
 	struct daemon *d = *state;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char path[160];
@@ -1092,7 +1100,10 @@ static void test_the_place_of_the_socket(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(try_listen(address.sun_path), -EADDRINUSE);
-	close(fd);
+	/* one that is about to be closed, as a killed daemon's */
+	assert_int_equal(pthread_create(&closer, NULL, close_soon, &fd), 0);
+	assert_int_equal(try_listen(address.sun_path), 0);
+	pthread_join(closer, NULL);
 	/* what is no socket stays */
 	snprintf(path, sizeof(path), "%s/fprofd.conf", d->dir);
 	assert_int_equal(try_listen(path), -EEXIST);
