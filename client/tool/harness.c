@@ -78,7 +78,7 @@ static int find_session(struct harness *h)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	const json_t *session;
-	int64_t most = 0;
+	int64_t most = -1;
 	size_t i;
 	int r = api_get_quiet(h->api, "/api/v1/sessions", &answer);
 
@@ -92,7 +92,8 @@ static int find_session(struct harness *h)
 		if (answer_integer(session, "id") <= h->newest ||
 		    (pid != h->child && getpgid(pid) != h->child))
 			continue;
-		if (frames > most || (most == 0 && pid == h->child)) {
+		/* it is told of its frames late: by then it may be gone */
+		if (frames > most || (frames == most && pid == h->child)) {
 			h->session = answer_integer(session, "id");
 			most = frames;
 		}
