@@ -40,6 +40,21 @@ static void fail(struct api_answer *a, int error)
 		api_fail_range(a, error);
 }
 
+/* What the game's rings had no room for. */
+static void say_unrecorded(struct api_answer *a, const struct range *range)
+{
+	size_t n = strlen(a->lost), i;
+	struct run_frames lost = {0};
+
+	for (i = 0; i < range->frames.frames.count; i++)
+		run_frames_lose(&lost, &range->frames.frames.at[i].row, false);
+	if (lost.lost_events > 0)
+		snprintf(a->lost + n, sizeof(a->lost) - n,
+			 "%s%llu events of %llu frames were lost as they were recorded",
+			 n > 0 ? "; " : "", (unsigned long long)lost.lost_events,
+			 (unsigned long long)lost.lossy);
+}
+
 static void write_export(const struct api *api, const struct api_request *q,
 			 const struct api_range *r, enum export_format format, struct api_answer *a)
 {
@@ -65,6 +80,7 @@ static void write_export(const struct api *api, const struct api_request *q,
 	a->status = 200;
 	a->type = export_media_type(format);
 	snprintf(a->lost, sizeof(a->lost), "%s", report.lost);
+	say_unrecorded(a, &r->range);
 	api_say_evicted(a, route_value(&q->route, "from") ? r->query.from : 0,
 			route_value(&q->route, "to") ? r->query.to : 0, r->range.first,
 			r->range.last, r->range.kept_from);

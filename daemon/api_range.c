@@ -231,6 +231,26 @@ void api_json_lost_members(struct json *j, const struct run_frames *f)
 	json_member_uint(j, "frames_without_events", f->evicted);
 }
 
+void api_json_lost(struct json *j, const struct run_frames *frames)
+{
+	json_key(j, "lost");
+	json_object_begin(j);
+	api_json_lost_members(j, frames);
+	json_object_end(j);
+}
+
+void api_count_lost(const struct api_request *q, const struct api_range *r,
+		    const struct counted *counted, struct run_frames *lost)
+{
+	size_t i;
+
+	lost->missing =
+		run_frames_missing(&r->range, route_value(&q->route, "from") ? r->query.from : 0,
+				   route_value(&q->route, "to") ? r->query.to : 0);
+	for (i = 0; i < r->range.frames.frames.count; i++)
+		run_frames_lose(lost, &r->range.frames.frames.at[i].row, counted->out[i]);
+}
+
 void api_json_left_out(struct json *j, const struct left_out *out)
 {
 	json_member_uint(j, "startup", out->startup);

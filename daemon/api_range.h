@@ -61,6 +61,11 @@ void api_json_needs(struct json *j, const char *key, size_t needs, uint64_t coun
 		    const char *what);
 /* The members of what is not in the numbers of a run. */
 void api_json_lost_members(struct json *j, const struct run_frames *frames);
+/* The same as an object, `lost`. */
+void api_json_lost(struct json *j, const struct run_frames *frames);
+/* What is not in the numbers over a range, but for frames whose events are gone. */
+void api_count_lost(const struct api_request *q, const struct api_range *r,
+		    const struct counted *counted, struct run_frames *lost);
 /* The members of what left out counts. */
 void api_json_left_out(struct json *j, const struct left_out *out);
 

@@ -546,19 +546,6 @@ static bool sample_all(struct api_range *r, struct stats_request *s, struct coun
 	return rc == 0;
 }
 
-/* What is not in the numbers. */
-static void count_lost(const struct api_request *q, const struct api_range *r,
-		       const struct counted *rows, struct run_frames *lost)
-{
-	size_t i;
-
-	lost->missing =
-		run_frames_missing(&r->range, route_value(&q->route, "from") ? r->query.from : 0,
-				   route_value(&q->route, "to") ? r->query.to : 0);
-	for (i = 0; i < r->range.frames.frames.count; i++)
-		run_frames_lose(lost, &r->range.frames.frames.at[i].row, rows->out[i]);
-}
-
 static int json_stats(struct json *j, const struct api_range *r, const struct stats_request *s,
 		      const struct counted *rows, const struct run_frames *lost)
 {
@@ -567,10 +554,7 @@ static int json_stats(struct json *j, const struct api_range *r, const struct st
 
 	json_object_begin(j);
 	api_json_range_members(j, &r->range, r->query.stream, rows);
-	json_key(j, "lost");
-	json_object_begin(j);
-	api_json_lost_members(j, lost);
-	json_object_end(j);
+	api_json_lost(j, lost);
 	json_key(j, "metrics");
 	json_array_begin(j);
 	for (i = 0; i < s->metric_count && rc == 0; i++) {
@@ -606,7 +590,7 @@ void api_stats(const struct api *api, const struct api_request *q, struct api_an
 	if (!sample_all(&r, &s, &rows, &events, a))
 		return;
 	lost.evicted = events.evicted;
-	count_lost(q, &r, &rows, &lost);
+	api_count_lost(q, &r, &rows, &lost);
 	rc = json_stats(&a->body, &r, &s, &rows, &lost);
 	if (rc < 0)
 		api_fail_range(a, rc);

@@ -153,6 +153,7 @@ void api_verdicts(const struct api *api, const struct api_request *q, struct api
 	_cleanup_range_ struct api_range r = {0};
 	struct json *j = &a->body;
 	struct displays displays;
+	struct run_frames lost = {0};
 	struct verdict_sum sum;
 	unsigned flags;
 	size_t i;
@@ -176,6 +177,10 @@ void api_verdicts(const struct api *api, const struct api_request *q, struct api
 	}
 	json_object_begin(j);
 	api_json_range_members(j, &r.range, r.query.stream, &counted);
+	for (i = 0; i < verdicts.count; i++)
+		lost.evicted += verdicts.at[i].events == EVENTS_GONE && !counted.out[i];
+	api_count_lost(q, &r, &counted, &lost);
+	api_json_lost(j, &lost);
 	json_sum(j, &displays, &sum);
 	json_key(j, "frames");
 	json_array_begin(j);

@@ -92,6 +92,15 @@ bool answer_has_flag(const json_t *json, const char *flag)
 	return false;
 }
 
+void answer_print_scope(const json_t *answer)
+{
+	const json_t *range = json_object_get(answer, "range");
+
+	printf("%lld frames (%lld..%lld) of session %lld", answer_integer(range, "frames"),
+	       answer_integer(range, "from"), answer_integer(range, "to"),
+	       answer_integer(answer, "session"));
+}
+
 void answer_print_left_out(const json_t *range)
 {
 	json_t *out = json_object_get(range, "left_out"), *count;

@@ -35,6 +35,8 @@ double answer_ms(const json_t *json, const char *key);
 /* Is flag among json's flags? */
 bool answer_has_flag(const json_t *json, const char *flag);
 
+/* "600 frames (1..600) of session 27": what an answer over a range is of. */
+void answer_print_scope(const json_t *answer);
 /* "; left out: 1 startup, 3 paused": how many frames a range leaves out, by why. */
 void answer_print_left_out(const json_t *range);
 /* "; 681 older ones are not among them": of a range that ends with the newest frame. */

@@ -179,8 +179,9 @@ static int print_frame(const json_t *answer, const struct page *page)
 
 	cut(rows, page);
 	r = table_list(heads, rows, interval_row);
-	printf("%zu of %zu rows; frame %lld, %.3f ms; times in ms; ", json_array_size(rows), count,
-	       answer_integer(answer, "frame"), answer_ms(answer, "wall_ns"));
+	printf("%zu of %zu rows; frame %lld of session %lld, %.3f ms; times in ms; ",
+	       json_array_size(rows), count, answer_integer(answer, "frame"),
+	       answer_integer(answer, "session"), answer_ms(answer, "wall_ns"));
 	print_coverage(answer, answer_ms(answer, "wall_ns"));
 	return r;
 }
@@ -242,10 +243,9 @@ static int print_range(const json_t *answer)
 	const json_t *range = json_object_get(answer, "range");
 	int r = table_list(heads, rows, zone_row);
 
-	printf("%zu of %lld rows; %lld frames (%lld..%lld), %.3f ms; times in ms",
-	       json_array_size(rows), answer_integer(answer, "count"),
-	       answer_integer(range, "frames"), answer_integer(range, "from"),
-	       answer_integer(range, "to"), answer_ms(range, "wall_ns"));
+	printf("%zu of %lld rows; ", json_array_size(rows), answer_integer(answer, "count"));
+	answer_print_scope(answer);
+	printf(", %.3f ms; times in ms", answer_ms(range, "wall_ns"));
 	answer_print_left_out(range);
 	print_coverage(answer, answer_ms(range, "wall_ns"));
 	return r;

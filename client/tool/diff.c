@@ -89,7 +89,8 @@ static int print(const json_t *answer)
 	print_rows(answer, "moved", by, title);
 	print_rows(answer, "appeared", "total", "only in b");
 	print_rows(answer, "vanished", "total", "only in a");
-	printf("\n%lld the same, %lld differ by less than %g ms, %lld not looked at\n",
+	printf("\n%lld not told apart from chance, %lld differ by less than %g ms, %lld not looked "
+	       "at\n",
 	       answer_integer(counts, "same"), answer_integer(counts, "below_floor"),
 	       json_number_value(json_object_get(answer, "floor_ms")),
 	       answer_integer(counts, "not_tried"));

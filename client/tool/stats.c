@@ -102,8 +102,8 @@ static int print(const json_t *answer)
 		print_over(stat);
 		print_reasons(stat);
 	}
-	printf("%lld frames (%lld..%lld); times in ms", answer_integer(range, "frames"),
-	       answer_integer(range, "from"), answer_integer(range, "to"));
+	answer_print_scope(answer);
+	fputs("; times in ms", stdout);
 	answer_print_older(range);
 	answer_print_left_out(range);
 	answer_print_lost("not in the numbers: ", lost, false);

@@ -23,6 +23,32 @@ static void print_parts(const json_t *verdict)
 	}
 }
 
+/* What the other frames were bound by, and how sure all of it is. */
+static void print_bounds(const json_t *answer)
+{
+	const json_t *bounds = json_object_get(answer, "bounds"), *bound, *frame;
+	const char *most = answer_text(answer, "bound_by"), *before = "others: ";
+	size_t i, heard = 0;
+
+	json_array_foreach(bounds, i, bound)
+	{
+		if (strcmp(answer_text(bound, "bound_by"), most) == 0)
+			continue;
+		printf("%s%s %lld (%.3f ms)", before, answer_text(bound, "bound_by"),
+		       answer_integer(bound, "frames"), answer_ms(bound, "wall_ns"));
+		before = ", ";
+	}
+	json_array_foreach(json_object_get(answer, "frames"), i, frame)
+	{
+		heard += json_is_true(json_object_get(frame, "counted")) &&
+			 json_is_true(json_object_get(frame, "kernel"));
+	}
+	printf("%sconfidence %.0f%%; the kernel was heard of %zu of %lld frames\n",
+	       strcmp(before, ", ") == 0 ? "; " : "",
+	       100 * json_number_value(json_object_get(answer, "confidence")), heard,
+	       answer_integer(answer, "frames_judged"));
+}
+
 static int longer(const void *a, const void *b)
 {
 	long long x = answer_integer(*(json_t *const *)a, "wall_ns"),
@@ -73,12 +99,13 @@ static int print(const json_t *answer)
 	       lacks_refresh_rate(answer) ? " (the present; no display's refresh rate is known)"
 					  : "",
 	       answer_text(answer, "sentence"));
+	print_bounds(answer);
 	print_parts(answer);
 	print_worst(json_object_get(answer, "frames"));
-	printf("%lld frames (%lld..%lld)", answer_integer(range, "frames"),
-	       answer_integer(range, "from"), answer_integer(range, "to"));
+	answer_print_scope(answer);
 	answer_print_older(range);
 	answer_print_left_out(range);
+	answer_print_lost("not all of it was recorded: ", json_object_get(answer, "lost"), true);
 	return TOOL_OK;
 }
 

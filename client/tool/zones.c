@@ -134,19 +134,42 @@ static void print_slow(const json_t *rows)
 	}
 }
 
+/* What on cpu, runnable and blocked leave of the rows' own time, where that is worth a word. */
+static double unheard_ms(const json_t *rows)
+{
+	double all = 0, heard = 0;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (!json_is_integer(json_object_get(row, "self_on_cpu_ns")))
+			continue;
+		all += answer_ms(row, "self_ns");
+		heard += answer_ms(row, "self_on_cpu_ns") + answer_ms(row, "self_runnable_ns") +
+			 answer_ms(row, "self_blocked_ns");
+	}
+	return all - heard > all / 100 ? all - heard : 0;
+}
+
 /* What the rows are of. */
 static void print_range(const json_t *answer)
 {
+	double unheard = unheard_ms(json_object_get(answer, "zones"));
 	const json_t *range = json_object_get(answer, "range");
 
-	printf("%zu of %lld rows; %lld frames (%lld..%lld), %.3f ms; times in ms",
-	       json_array_size(json_object_get(answer, "zones")), answer_integer(answer, "count"),
-	       answer_integer(range, "frames"), answer_integer(range, "from"),
-	       answer_integer(range, "to"), answer_ms(range, "wall_ns"));
+	printf("%zu of %lld rows; ", json_array_size(json_object_get(answer, "zones")),
+	       answer_integer(answer, "count"));
+	answer_print_scope(answer);
+	printf(", %.3f ms; times in ms", answer_ms(range, "wall_ns"));
 	answer_print_left_out(range);
 	if (answer_integer(answer, "lost_events") > 0)
 		printf("%lld events were lost in %lld gaps: what was in them is missing\n",
 		       answer_integer(answer, "lost_events"), answer_integer(answer, "gaps"));
+	if (unheard > 0)
+		printf("of %.3f ms of these rows nobody heard from the kernel: they are in none of "
+		       "on cpu, runnable and blocked\n",
+		       unheard);
 	if (answer_integer(answer, "session_uncounted") > 0)
 		printf("%lld calls and events of the session are in none of the columns \"all\"\n",
 		       answer_integer(answer, "session_uncounted"));

@@ -242,7 +242,7 @@ test('frames that are asked for and are not there, or have no events any more, a
 	const text = said('check', 'zone:frame.max<=9999', '--session', String(id));
 	assert.equal(text.status, 3);
 	assert.match(text.stdout, new RegExp(`^ +try --last ${last}\nrun ${id}: 199 frames \\(1\\.\\.200\\); left out: 1 startup\ninconclusive`, 'm'));
-	assert.match(said('stats', String(id), '--last', '10').stdout, /^10 frames \(191\.\.200\); times in ms; 190 older ones are not among them$/m);
+	assert.match(said('stats', String(id), '--last', '10').stdout, /^10 frames \(191\.\.200\) of session \d+; times in ms; 190 older ones are not among them$/m);
 	const table = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall').stdout;
 	assert.doesNotMatch(table, /events are gone/);
 	const zones = said('stats', String(id), '--from', '1', '--to', '200', '--metric', 'wall', '--metric', 'zone:frame').stdout;

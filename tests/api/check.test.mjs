@@ -60,6 +60,11 @@ test('what was lost before the first frame that is there is lost', async () => {
 	const stats = await world.api(`/sessions/${session.id}/stats`);
 	assert.equal(stats.range.left_out.startup, 1);
 	assert.ok(stats.lost.frames_that_stand_for_several > 0 && stats.lost.events > 0, JSON.stringify(stats.lost));
+	assert.deepEqual((await world.api(`/sessions/${session.id}/verdict`)).lost, stats.lost);
+	for (const format of ['chrome', 'folded', 'speedscope']) {
+		const file = await world.get(`/api/v1/sessions/${session.id}/export?format=${format}`);
+		assert.match(file.headers['fprof-lost'], /^\d+ events of \d+ frames were lost as they were recorded$/, format);
+	}
 });
 
 test('no frame counts twice, however often it is named', async () => {

@@ -7,11 +7,12 @@
  * out late; read waits for a pipe; ioctl asks a GPU's device; starve computes beside a busy loop of
  * the same CPU, crowd beside such threads of its own; gpu has a GPU span of the whole frame while
  * it computes, idle one while it sleeps in the limiter. cap and present wait in such a zone until
- * MS after the frame before, worked and shown compute for a quarter of it first, once does and, each
- * 50th frame, sleeps unmarked for 20 MS, spun waits without sleeping. swap hands a byte to and fro between two threads, MS thousand times, once a line on
- * stdin says so. chain waits for the thread "A", which waits for "B", which computes; beside has
- * "B" compute while it computes itself, half as long, and then waits for it; spawn makes a thread
- * that computes, after so many others that no table of threads holds them all.
+ * MS after the frame before, worked and shown compute for a quarter of it first, once does and,
+ * each 50th frame, sleeps unmarked for 20 MS, spun waits without sleeping. swap hands a byte to and
+ * fro between two threads, MS thousand times, once a line on stdin says so. chain waits for the
+ * thread "A", which waits for "B", which computes; beside has "B" compute while it computes itself,
+ * half as long, and then waits for it; spawn makes a thread that computes, after so many others
+ * that no table of threads holds them all.
  */
 #include <fprof.h>
 

@@ -164,7 +164,9 @@ expect a_frames_zones 0 '^main +frame_cap \(wait: cap\) +examples/game\.c:[0-9]+
 expect a_frame_names_its_waits 0 '\(wait: cap\)' frame 7
 expect the_slowest_frame_by_name 0 '"wall_ns"' frame slowest --json
 expect_json the_slowest_frame_is_one_of_them "$slowest >= .wall_ns"
-expect the_critical_path_of_a_frame_is_paged 0 '^1 of [0-9]+ rows; frame 7, ' critical-path current 7 --limit 1
+expect a_verdict_says_what_it_rests_on 0 'confidence [0-9]+%; the kernel was heard of [0-9]+ of [0-9]+ frames$' verdict --last 20
+expect a_verdict_says_whose_it_is 0 '^20 frames \([0-9]+\.\.[0-9]+\) of session [0-9]+; ' verdict --last 20
+expect the_critical_path_of_a_frame_is_paged 0 '^1 of [0-9]+ rows; frame 7 of session [0-9]+, ' critical-path current 7 --limit 1
 expect no_such_frame 1 'There is no such frame' frame 4000
 expect no_frame 2 "a frame's number, 'slowest' or 'latest'" frame
 expect a_frame_without_a_number 2 "'slowest' or 'latest', not 'third'" frame third
