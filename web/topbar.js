@@ -39,7 +39,7 @@ export class TopBar {
 		const streams = streamsOf(session, stream ?? 'main');
 		const options = sessions.map((one) => {
 			const { glyph, text } = sessionState(one.state);
-			return [String(one.id), `${glyph} ${text}: ${one.name ?? 'unnamed'} #${one.id}`];
+			return [String(one.id), `${glyph} ${one.kind === 'recorded' ? text : one.kind}: ${one.name ?? 'unnamed'} #${one.id}`];
 		});
 		if (missing)
 			options.unshift(['', `session ${view.session} is not here`]);

@@ -153,6 +153,7 @@ test('tasks, by keyboard', { skip: missing('game'), timeout: 300_000 }, async (t
 		await page.waitForFunction(() => /^saved\.fprof is session \d+/.test(document.querySelector('#actions [role=status]').textContent));
 		const again = /session (\d+)/.exec(await page.textContent('#actions [role=status]'))[1];
 		assert.equal(await page.evaluate(() => document.getElementById('session').value), again);
+		assert.match(await page.locator('#session option:checked').textContent(), new RegExp(`^■ upload: .* #${again}$`), 'what it is, is told');
 		assert.deepEqual(await shown(again), before);
 	});
 
