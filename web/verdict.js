@@ -40,11 +40,12 @@ export class StripVerdicts {
 		} else if (now - this.askedAt < REFRESH_MS) {
 			return;
 		}
-		this.askedAt = now;
 		const parts = new URLSearchParams({ from: String(Math.max(first, shown.first, 1)), to: String(Math.min(last, shown.last)) });
 		if (stream !== null)
 			parts.set('stream', stream);
-		this.asked.want(session && shown.last ? `${sessionPath(String(session.id))}/verdict?${parts}` : null);
+		const path = session && shown.last ? `${sessionPath(String(session.id))}/verdict?${parts}` : null;
+		this.askedAt = path ? now : -Infinity; // frames that come are asked for at once
+		this.asked.want(path);
 	}
 
 	take() {
