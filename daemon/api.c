@@ -277,15 +277,6 @@ static int await_end(struct history *h, struct history_session *s, uint64_t unti
 	return r;
 }
 
-/* ... and of a game that had no more time than to say hello. */
-static void await_begin(const struct api *api, uint64_t until)
-{
-	const struct timespec pause = {.tv_nsec = NS_PER_MS};
-
-	while (store_sessions_coming(api->context->store) && clock_ns(CLOCK_MONOTONIC) < until)
-		nanosleep(&pause, NULL);
-}
-
 int api_list_sessions(const struct api *api, uint32_t uid, struct api_reader *ret_reader,
 		      history_sessions_vec *ret_sessions)
 {
@@ -293,7 +284,8 @@ int api_list_sessions(const struct api *api, uint32_t uid, struct api_reader *re
 	size_t i;
 	int r;
 
-	await_begin(api, until);
+	/* A game may have had no more time than to say hello. */
+	store_await_sessions(api->context->store, until);
 	r = readers_take(api->readers, &ret_reader->history);
 	if (r < 0)
 		return r;
@@ -313,7 +305,7 @@ static int open_recorded(const struct api *api, const struct api_request *q, uin
 	int rc;
 
 	if (id == 0) /* the newest */
-		await_begin(api, until);
+		store_await_sessions(api->context->store, until);
 	rc = readers_take(api->readers, &ret_reader->history);
 	if (rc < 0)
 		return rc;

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,23 +76,29 @@ void api_name_file(struct api_answer *a, const char *name, const char *ending)
 	a->filename[at + ending_bytes] = '\0';
 }
 
+void api_say_lost(struct api_answer *a, const char *format, ...)
+{
+	size_t n = strlen(a->lost);
+	va_list args;
+
+	n += (size_t)snprintf(a->lost + n, sizeof(a->lost) - n, "%s", n > 0 ? "; " : "");
+	n = MIN(n, sizeof(a->lost) - 1);
+	va_start(args, format);
+	vsnprintf(a->lost + n, sizeof(a->lost) - n, format, args);
+	va_end(args);
+}
+
 void api_say_evicted(struct api_answer *a, uint64_t from, uint64_t to, uint64_t first,
 		     uint64_t last, uint64_t evicted)
 {
-	size_t n = strlen(a->lost);
-
 	if (from == 0 && to == 0)
 		return;
-	if ((from && from < first) || (to && to > last)) {
-		snprintf(a->lost + n, sizeof(a->lost) - n,
-			 "%sonly frames %" PRIu64 " to %" PRIu64 " are there", n > 0 ? "; " : "",
-			 first, last);
-		n = strlen(a->lost);
-	}
+	if ((from && from < first) || (to && to > last))
+		api_say_lost(a, "only frames %" PRIu64 " to %" PRIu64 " are there", first, last);
 	if (evicted > 0)
-		snprintf(a->lost + n, sizeof(a->lost) - n,
-			 "%sthe events of %" PRIu64 " of %" PRIu64 " frames had left the history",
-			 n > 0 ? "; " : "", evicted, last - first + 1);
+		api_say_lost(a,
+			     "the events of %" PRIu64 " of %" PRIu64 " frames had left the history",
+			     evicted, last - first + 1);
 }
 
 void api_say_saved(const struct api *api, const struct api_request *q, uint64_t capture,

@@ -23,6 +23,9 @@ uint32_t api_capture_owner(const struct api_request *q);
  * without what no path can have, and the ending. */
 void api_name_file(struct api_answer *a, const char *name, const char *ending);
 
+/* Another thing that the answer lacks: in the header Fprof-Lost, after what is there. */
+__attribute__((format(printf, 2, 3))) void api_say_lost(struct api_answer *a, const char *format,
+							...);
 /* Frames from `from` to `to` were asked for (0: no end was named), first to last are there, and of
  * evicted ones among them there are no events any more: says so in the header Fprof-Lost. */
 void api_say_evicted(struct api_answer *a, uint64_t from, uint64_t to, uint64_t first,

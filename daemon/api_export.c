@@ -43,16 +43,14 @@ static void fail(struct api_answer *a, int error)
 /* What the game's rings had no room for. */
 static void say_unrecorded(struct api_answer *a, const struct range *range)
 {
-	size_t n = strlen(a->lost), i;
 	struct run_frames lost = {0};
+	size_t i;
 
 	for (i = 0; i < range->frames.frames.count; i++)
 		run_frames_lose(&lost, &range->frames.frames.at[i].row, false);
 	if (lost.lost_events > 0)
-		snprintf(a->lost + n, sizeof(a->lost) - n,
-			 "%s%llu events of %llu frames were lost as they were recorded",
-			 n > 0 ? "; " : "", (unsigned long long)lost.lost_events,
-			 (unsigned long long)lost.lossy);
+		api_say_lost(a, "%llu events of %llu frames were lost as they were recorded",
+			     (unsigned long long)lost.lost_events, (unsigned long long)lost.lossy);
 }
 
 static void write_export(const struct api *api, const struct api_request *q,

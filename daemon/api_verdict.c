@@ -166,7 +166,7 @@ void api_verdicts(const struct api *api, const struct api_request *q, struct api
 		return;
 	}
 	verdict_displays(&r.range, &displays);
-	rc = verdict_range(r.reader.history, &r.range, &verdicts);
+	rc = verdict_range(r.reader.history, &r.range, &displays, &verdicts);
 	if (rc == 0)
 		rc = counted_init(&counted, &r.range, flags);
 	if (rc == 0)

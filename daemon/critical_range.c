@@ -508,9 +508,7 @@ static int find_paths(struct reading *x)
 static int find_stood(struct history *h, struct reading *x)
 {
 	const struct counted *counted = &x->c->tree.counted;
-	int64_t slack = verdict_ran_slack(x->range);
-	history_nears_vec near = {0};
-	ran_threads_vec rans = {0};
+	struct verdict_rans rans = {0};
 	size_t i;
 	int r;
 
@@ -519,19 +517,16 @@ static int find_stood(struct history *h, struct reading *x)
 	x->stood = calloc(counted->frames.count + 1, sizeof(*x->stood));
 	if (!x->stood)
 		return -ENOMEM;
-	r = history_near(h, x->range->session, x->range->stream, x->range->first, x->range->last,
-			 &near);
-	if (r == 0)
-		r = ran_threads_read(h, x->range, &near, slack, &rans);
+	r = verdict_rans_read(h, x->range, &rans);
 	for (i = 0; i < counted->frames.count && r == 0; i++) {
 		const struct frame_row *row = counted_row(x, i);
-		struct verdict_ran ran = verdict_ran_of(&rans, &near, slack, row->frame);
+		struct verdict_ran ran =
+			verdict_ran_of(&rans, verdict_rans_find(&rans, row->frame));
 
 		x->stood[i] = row->cpu_ns == NS_UNKNOWN || ran.unread ||
 			      (double)ran.not_run_ns > STOOD * (double)row->cpu_ns;
 	}
-	ran_threads_deinit(&rans);
-	VEC_FREE(&near);
+	verdict_rans_deinit(&rans);
 	return r;
 }
 

@@ -126,6 +126,12 @@ double statistics_percentile(const double *sorted, size_t count, double p)
 	return sorted[rank < (double)count ? (size_t)rank - 1 : count - 1];
 }
 
+double statistics_median(double *samples, size_t count)
+{
+	statistics_sort(samples, count);
+	return count > 0 ? statistics_percentile(samples, count, 50) : 0;
+}
+
 size_t statistics_percentile_needs(double p)
 {
 	double needs;

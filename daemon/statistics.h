@@ -14,6 +14,8 @@ void statistics_sort(double *samples, size_t count);
 /* Nearest rank (NIST/SEMATECH e-Handbook 7.2.6.2's simplest form): the smallest sample that at
  * least p percent of all are not above. sorted; 0 < p <= 100; count > 0. */
 double statistics_percentile(const double *sorted, size_t count, double p);
+/* Their median by nearest rank, as they are sorted in place; 0: there are none. */
+double statistics_median(double *samples, size_t count);
 /* Fewer samples than this do not reach percentile p: 100 / (100 - p), rounded up. */
 size_t statistics_percentile_needs(double p);
 double statistics_mean(const double *samples, size_t count);

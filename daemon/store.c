@@ -326,17 +326,19 @@ void store_session_not_coming(struct store *store)
 {
 	pthread_mutex_lock(&store->lock);
 	store->sessions_coming -= store->sessions_coming > 0;
+	pthread_cond_broadcast(&store->done);
 	pthread_mutex_unlock(&store->lock);
 }
 
-bool store_sessions_coming(struct store *store)
+void store_await_sessions(struct store *store, uint64_t until_ns)
 {
-	bool coming;
+	const struct timespec until = clock_timespec(until_ns);
+	int r = 0;
 
 	pthread_mutex_lock(&store->lock);
-	coming = store->sessions_coming > 0;
+	while (r == 0 && store->sessions_coming > 0)
+		r = pthread_cond_timedwait(&store->done, &store->lock, &until);
 	pthread_mutex_unlock(&store->lock);
-	return coming;
 }
 
 void store_flush(struct store *store)

@@ -33,10 +33,11 @@ void store_free(struct store *store);
 #define STORE_QUEUE_BYTES (16u * 1024u * 1024u)
 uint64_t store_submit(struct store *store, struct batch *batch);
 /* A game has said hello: the row of a session is to be submitted, unless store_session_not_coming
- * says otherwise. Who is asked for sessions meanwhile waits for it. Any thread. */
+ * says otherwise. Any thread. */
 void store_session_coming(struct store *store);
 void store_session_not_coming(struct store *store);
-bool store_sessions_coming(struct store *store);
+/* Waits until those that are coming are committed, until_ns (monotonic) at the latest. */
+void store_await_sessions(struct store *store, uint64_t until_ns);
 /* Waits until all that was submitted before is committed, and a store_retry is done. Tests and
  * shutdown. */
 void store_flush(struct store *store);

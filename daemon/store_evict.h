@@ -41,12 +41,12 @@ int evictor_make_room(struct evictor *evictor, const struct evict_limits *limits
  * stay. */
 int evictor_clear(struct evictor *evictor, uint64_t session, int64_t before,
 		  struct evict_totals *totals);
-/* What the touched sessions hold beyond their frames and bytes, and ended sessions beyond their
- * number. */
 /* A session's main stream is about to reach frame last: what has to go for that goes before, so
  * that what comes takes its pages within the same transaction. */
 int evictor_make_way(struct evictor *evictor, const struct evict_limits *limits, uint64_t session,
 		     uint64_t last, struct evict_totals *totals);
+/* What the touched sessions hold beyond their frames and bytes, and ended sessions beyond their
+ * number. */
 int evictor_trim(struct evictor *evictor, const struct evict_limits *limits,
 		 struct evict_totals *totals);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two questions. What do the readings right before and after a frame say of it alone? It ran no
- * longer than its thread did between them. And what
- * do the frames around, up to NEAR of them or half a second on each side, have together that was
- * not run? A reading is off by a few ms, which is much beside one frame, and nothing beside sixty.
+ * longer than its thread did between them. And what do the frames around, up to VERDICT_AROUND of
+ * them or half a second on each side, have together that was not run? A reading is off by a few ms,
+ * which is much beside one frame, and nothing beside sixty.
  *
  * What they have too much, beyond what is sure of each, is put to those that have more cpu by
  * elimination than their neighbours, as far as they have it: a frame that waited unseen is
@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define NEAR	      60u
 #define NEAR_NS	      INT64_C(500000000)
 #define COVERED_LEAST 0.9
 
@@ -83,8 +82,8 @@ static struct window wide_window(const history_rans_vec *rans, const history_nea
 				 size_t i)
 {
 	const struct history_near *f = &frames->at[i];
-	const struct history_near *first = &frames->at[i - MIN(i, (size_t)NEAR)];
-	const struct history_near *last = &frames->at[MIN(i + NEAR, frames->count - 1)];
+	const struct history_near *first = &frames->at[i - MIN(i, (size_t)VERDICT_AROUND)];
+	const struct history_near *last = &frames->at[MIN(i + VERDICT_AROUND, frames->count - 1)];
 	struct window narrow = narrow_window(rans, f), wide;
 
 	if (!is_window(rans, narrow))
@@ -174,16 +173,13 @@ static void rooms_of(const struct history_near *f, int64_t least, int64_t cpu, i
 static int64_t usual_cpu(const struct ran_thread *thread, const history_nears_vec *frames,
 			 size_t first, size_t last)
 {
-	double cpu[2 * NEAR + 1];
+	double cpu[2 * VERDICT_AROUND + 1];
 	size_t i, count = 0;
 
 	for (i = first; i < last && count < ARRAY_SIZE(cpu); i++)
 		if (is_known(thread, &frames->at[i]))
 			cpu[count++] = (double)frames->at[i].cpu_ns;
-	if (count == 0)
-		return 0;
-	statistics_sort(cpu, count);
-	return (int64_t)statistics_percentile(cpu, count, 50);
+	return (int64_t)statistics_median(cpu, count);
 }
 
 static struct share share_of(const struct ran_thread *thread, const history_nears_vec *frames,
@@ -257,24 +253,29 @@ struct verdict_ran ran_thread_frame(const struct ran_thread *thread,
 
 /* ---- the history's ---- */
 
-void ran_threads_deinit(ran_threads_vec *threads)
+static void thread_deinit(struct ran_thread *thread)
 {
-	size_t i;
-
-	for (i = 0; i < threads->count; i++) {
-		VEC_FREE(&threads->at[i].rans);
-		VEC_FREE(&threads->at[i].least_ns);
-	}
-	VEC_FREE(threads);
+	VEC_FREE(&thread->rans);
+	VEC_FREE(&thread->least_ns);
 }
 
-static const struct ran_thread *thread_of(const ran_threads_vec *threads, uint32_t track)
+void verdict_rans_deinit(struct verdict_rans *rans)
 {
 	size_t i;
 
-	for (i = 0; i < threads->count; i++)
-		if (threads->at[i].track == track)
-			return &threads->at[i];
+	for (i = 0; i < rans->threads.count; i++)
+		thread_deinit(&rans->threads.at[i]);
+	VEC_FREE(&rans->threads);
+	VEC_FREE(&rans->near);
+}
+
+static const struct ran_thread *thread_of(const struct verdict_rans *rans, uint32_t track)
+{
+	size_t i;
+
+	for (i = 0; i < rans->threads.count; i++)
+		if (rans->threads.at[i].track == track)
+			return &rans->threads.at[i];
 	return NULL;
 }
 
@@ -288,68 +289,27 @@ static int32_t tid_of(const struct range *range, uint32_t track)
 	return 0;
 }
 
-static int read_thread(struct history *h, const struct range *range,
-		       const history_nears_vec *frames, int64_t slack_ns, uint32_t track,
-		       ran_threads_vec *threads)
+/* One that was never read is among them, too: it is not looked for again. */
+static int read_thread(struct history *h, const struct range *range, uint32_t track,
+		       struct verdict_rans *rans)
 {
+	const history_nears_vec *near = &rans->near;
 	struct ran_thread thread = {.track = track};
 	int32_t tid = tid_of(range, track);
 	int r = tid == 0 ? 0
-			 : history_ran(h, range->session, tid, frames->at[0].begin_ns,
-				       frames->at[frames->count - 1].end_ns, &thread.rans);
+			 : history_ran(h, range->session, tid, near->at[0].begin_ns,
+				       near->at[near->count - 1].end_ns, &thread.rans);
 
-	if (r == 0 && thread.rans.count > 0)
-		r = ran_thread_bound(&thread, frames, slack_ns);
 	if (r == 0)
-		r = VEC_PUSH(threads, thread);
-	if (r < 0) {
-		VEC_FREE(&thread.rans);
-		VEC_FREE(&thread.least_ns);
-	}
+		r = ran_thread_bound(&thread, near, rans->slack_ns);
+	if (r == 0)
+		r = VEC_PUSH(&rans->threads, thread);
+	if (r < 0)
+		thread_deinit(&thread);
 	return r;
 }
 
-int ran_threads_read(struct history *h, const struct range *range, const history_nears_vec *frames,
-		     int64_t slack_ns, ran_threads_vec *ret_threads)
-{
-	ran_threads_vec threads = {0};
-	size_t i;
-	int r = 0;
-
-	for (i = 0; i < frames->count && r == 0; i++)
-		if (!thread_of(&threads, frames->at[i].track))
-			r = read_thread(h, range, frames, slack_ns, frames->at[i].track, &threads);
-	if (r < 0) {
-		ran_threads_deinit(&threads);
-		return r;
-	}
-	*ret_threads = threads;
-	return 0;
-}
-
-struct verdict_ran verdict_ran_of(const ran_threads_vec *threads, const history_nears_vec *frames,
-				  int64_t slack_ns, uint64_t frame)
-{
-	size_t low = 0, high = frames->count;
-	const struct ran_thread *thread;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (frames->at[middle].frame < frame)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == frames->count || frames->at[low].frame != frame)
-		return (struct verdict_ran){0};
-	thread = thread_of(threads, frames->at[low].track);
-	if (!thread || thread->rans.count == 0)
-		return (struct verdict_ran){0};
-	return ran_thread_frame(thread, frames, slack_ns, low);
-}
-
-int64_t verdict_ran_slack(const struct range *range)
+static int64_t slack_of(const struct range *range)
 {
 	const char *facts = range->row.facts_json;
 	int64_t slack = VERDICT_RAN_SLACK_NS;
@@ -362,4 +322,46 @@ int64_t verdict_ran_slack(const struct range *range)
 		slack = MIN(2 * MIN(body_integer(body, "tick_ns"), slack), slack);
 	body_free(body);
 	return slack;
+}
+
+int verdict_rans_read(struct history *h, const struct range *range, struct verdict_rans *ret_rans)
+{
+	struct verdict_rans rans = {.slack_ns = slack_of(range)};
+	int r = history_near(h, range->session, range->stream, range->first, range->last,
+			     &rans.near);
+	size_t i;
+
+	for (i = 0; r == 0 && i < rans.near.count; i++)
+		if (!thread_of(&rans, rans.near.at[i].track))
+			r = read_thread(h, range, rans.near.at[i].track, &rans);
+	if (r < 0) {
+		verdict_rans_deinit(&rans);
+		return r;
+	}
+	*ret_rans = rans;
+	return 0;
+}
+
+size_t verdict_rans_find(const struct verdict_rans *rans, uint64_t frame)
+{
+	size_t low = 0, high = rans->near.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (rans->near.at[middle].frame < frame)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rans->near.count && rans->near.at[low].frame == frame ? low : rans->near.count;
+}
+
+struct verdict_ran verdict_ran_of(const struct verdict_rans *rans, size_t i)
+{
+	const struct ran_thread *thread =
+		i < rans->near.count ? thread_of(rans, rans->near.at[i].track) : NULL;
+
+	return thread ? ran_thread_frame(thread, &rans->near, rans->slack_ns, i)
+		      : (struct verdict_ran){0};
 }

@@ -11,6 +11,8 @@
 #include "range.h"
 #include "verdict.h"
 
+#define VERDICT_AROUND 60u /* frames on both sides of one that say what is usual */
+
 /* A thread, its readings, and what they say of each of the frames it marks: so much of its cpu by
  * elimination it did not run at least, by the readings next to it alone. */
 struct ran_thread {
@@ -18,23 +20,24 @@ struct ran_thread {
 	history_rans_vec rans; /* oldest first */
 	VEC(int64_t) least_ns; /* one a frame */
 };
-typedef VEC(struct ran_thread) ran_threads_vec;
-/* Of the threads that mark frames (history_near's); those without readings are left out. slack_ns:
- * what a reading may be behind. 0 or -errno. */
-int ran_threads_read(struct history *h, const struct range *range, const history_nears_vec *frames,
-		     int64_t slack_ns, ran_threads_vec *ret_threads);
-void ran_threads_deinit(ran_threads_vec *threads);
-
 /* Fills least_ns from rans. 0 or -ENOMEM. */
 int ran_thread_bound(struct ran_thread *thread, const history_nears_vec *frames, int64_t slack_ns);
 /* Of frame i; window_ns 0: there are no readings on both sides, or they tell nothing. Pure. */
 struct verdict_ran ran_thread_frame(const struct ran_thread *thread,
 				    const history_nears_vec *frames, int64_t slack_ns, size_t i);
 
-/* The same of a frame by its number: 0 where nothing of it is known. */
-struct verdict_ran verdict_ran_of(const ran_threads_vec *threads, const history_nears_vec *frames,
-				  int64_t slack_ns, uint64_t frame);
-/* What a reading may be behind on the machine that the session ran on. */
-int64_t verdict_ran_slack(const struct range *range);
+/* The frames of a range and those around them, and the threads that mark them. */
+struct verdict_rans {
+	history_nears_vec near;
+	VEC(struct ran_thread) threads;
+	int64_t slack_ns; /* what a reading may be behind, on the machine that the session ran on */
+};
+/* 0 or -errno. */
+int verdict_rans_read(struct history *h, const struct range *range, struct verdict_rans *ret_rans);
+void verdict_rans_deinit(struct verdict_rans *rans);
+/* Where a frame is in near: its count where it is not. */
+size_t verdict_rans_find(const struct verdict_rans *rans, uint64_t frame);
+/* Of the frame there: zero where nothing of it is known. */
+struct verdict_ran verdict_ran_of(const struct verdict_rans *rans, size_t i);
 
 #endif

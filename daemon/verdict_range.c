@@ -17,8 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AROUND	  60u /* frames on both sides tell what is usual */
-#define DEPTH_MAX 64  /* of wait zones in each other; deeper ones are the outer one's */
+#define DEPTH_MAX 64 /* of wait zones in each other; deeper ones are the outer one's */
 
 /* A thread that marks frames of the range. */
 struct marking {
@@ -48,9 +47,7 @@ struct reading {
 	VEC(uint32_t) touched; /* those that have any */
 	VEC(uint32_t) open;    /* markers of all open zones */
 	size_t frame;
-	history_nears_vec near; /* the frames, and those around them */
-	ran_threads_vec rans;
-	int64_t slack_ns; /* of its readings */
+	struct verdict_rans rans;
 };
 
 static void reading_deinit(struct reading *r)
@@ -62,8 +59,7 @@ static void reading_deinit(struct reading *r)
 		VEC_FREE(&r->threads.at[i].sched);
 	}
 	VEC_FREE(&r->threads);
-	VEC_FREE(&r->near);
-	ran_threads_deinit(&r->rans);
+	verdict_rans_deinit(&r->rans);
 	VEC_FREE(&r->touched);
 	VEC_FREE(&r->open);
 	free(r->leads);
@@ -250,17 +246,15 @@ static int read_all(struct history *h, struct reading *r)
 	return rc < 0 ? rc : read_sched(h, r);
 }
 
-/* The median of wall times from one frame to another; walls has room for them. */
-static int64_t median_wall(const history_nears_vec *near, size_t from, size_t to, double *walls)
+/* The median wall time of a frame and those around it. */
+static int64_t usual_wall(const history_nears_vec *near, size_t at)
 {
-	size_t i, count = 0;
+	double walls[2 * VERDICT_AROUND + 1];
+	size_t i = at - MIN(at, (size_t)VERDICT_AROUND), count = 0;
 
-	for (i = from; i < to; i++)
+	for (; i < near->count && i <= at + VERDICT_AROUND; i++)
 		walls[count++] = (double)(near->at[i].end_ns - near->at[i].begin_ns);
-	if (count == 0)
-		return 0;
-	statistics_sort(walls, count);
-	return (int64_t)statistics_percentile(walls, count, 50);
+	return (int64_t)statistics_median(walls, count);
 }
 
 /* Rows of GPUs come by frame: *next is the first that may be of this one. */
@@ -318,8 +312,9 @@ void verdict_displays(const struct range *range, struct displays *ret_displays)
 	body_free(body);
 }
 
-static void partition(const struct reading *r, struct marking *m, const struct frame_row *row,
-		      struct verdict *v)
+/* near: where the frame is among those around. */
+static void partition(const struct reading *r, size_t near, struct marking *m,
+		      const struct frame_row *row, struct verdict *v)
 {
 	verdict_partition(v, r->range, row->t0, row->t1, &m->cursor);
 	if (v->events == EVENTS_GONE && v->ns[PART_UNKNOWN] == v->wall_ns) {
@@ -329,24 +324,14 @@ static void partition(const struct reading *r, struct marking *m, const struct f
 	}
 	if (v->evidence[PART_CPU].zone_ns == 0)
 		return;
-	v->ran = verdict_ran_of(&r->rans, &r->near, r->slack_ns, row->frame);
+	v->ran = verdict_ran_of(&r->rans, near);
 	verdict_check_cpu(v);
 }
 
-/* Where a frame is among those around. */
-static size_t near_of(const history_nears_vec *near, uint64_t frame, size_t hint)
+static void judge_frames(struct reading *r, const struct displays *displays, verdicts_vec *verdicts)
 {
-	while (hint < near->count && near->at[hint].frame < frame)
-		hint++;
-	return hint;
-}
+	size_t i, gpu = 0;
 
-static void judge_frames(struct reading *r, double *walls, verdicts_vec *verdicts)
-{
-	struct displays displays;
-	size_t i, gpu = 0, at = 0;
-
-	verdict_displays(r->range, &displays);
 	for (i = 0; i < r->threads.count; i++) {
 		struct marking *m = &r->threads.at[i];
 
@@ -355,39 +340,34 @@ static void judge_frames(struct reading *r, double *walls, verdicts_vec *verdict
 	for (i = 0; i < r->range->frames.frames.count; i++) {
 		const struct frame_row *row = &r->range->frames.frames.at[i].row;
 		struct verdict *v = &verdicts->at[verdicts->count++];
+		size_t near = verdict_rans_find(&r->rans, row->frame);
 
-		at = near_of(&r->near, row->frame, at);
 		memset(v, 0, sizeof(*v));
 		v->frame = row->frame;
 		v->events = events_of(r->range, i);
-		v->usual_ns = median_wall(&r->near, at - MIN(at, (size_t)AROUND),
-					  MIN(at + AROUND + 1, r->near.count), walls);
+		v->usual_ns = usual_wall(&r->rans.near, near);
 		v->gpu_busy_ns = gpu_busy(r->range, row->frame, &gpu);
 		set_zone(r, i, v);
-		v->fit = displays_fit(&displays, v->usual_ns);
-		partition(r, marking_of(r, row->track), row, v);
+		v->fit = displays_fit(displays, v->usual_ns);
+		partition(r, near, marking_of(r, row->track), row, v);
 		verdict_judge(v);
 	}
 }
 
-int verdict_range(struct history *h, const struct range *range, verdicts_vec *ret_verdicts)
+int verdict_range(struct history *h, const struct range *range, const struct displays *displays,
+		  verdicts_vec *ret_verdicts)
 {
-	__attribute__((cleanup(reading_deinit))) struct reading r = {
-		.range = range, .slack_ns = verdict_ran_slack(range)};
+	__attribute__((cleanup(reading_deinit))) struct reading r = {.range = range};
 	verdicts_vec verdicts = {0};
-	double walls[2 * AROUND + 1];
 	int rc = read_all(h, &r);
 
 	if (rc == 0)
-		rc = history_near(h, range->session, range->stream, range->first, range->last,
-				  &r.near);
-	if (rc == 0)
-		rc = ran_threads_read(h, range, &r.near, r.slack_ns, &r.rans);
+		rc = verdict_rans_read(h, range, &r.rans);
 	if (rc == 0)
 		rc = VEC_RESERVE(&verdicts, range->frames.frames.count + 1);
 	if (rc < 0)
 		return rc;
-	judge_frames(&r, walls, &verdicts);
+	judge_frames(&r, displays, &verdicts);
 	*ret_verdicts = verdicts;
 	return 0;
 }
@@ -412,10 +392,7 @@ static int usual_fit(const verdicts_vec *verdicts, const struct displays *displa
 		return -ENOMEM;
 	for (i = 0; i < verdicts->count; i++)
 		usual[i] = (double)verdicts->at[i].usual_ns;
-	statistics_sort(usual, verdicts->count);
-	*ret_fit = displays_fit(displays, verdicts->count > 0 ? (int64_t)statistics_percentile(
-									usual, verdicts->count, 50)
-							      : 0);
+	*ret_fit = displays_fit(displays, (int64_t)statistics_median(usual, verdicts->count));
 	return 0;
 }
 

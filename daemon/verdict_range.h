@@ -8,7 +8,8 @@
 
 typedef VEC(struct verdict) verdicts_vec;
 /* One a frame of range->frames, in order. Names are the range's. 0 or -errno. */
-int verdict_range(struct history *h, const struct range *range, verdicts_vec *ret_verdicts);
+int verdict_range(struct history *h, const struct range *range, const struct displays *displays,
+		  verdicts_vec *ret_verdicts);
 
 /* As they were when the session began. */
 void verdict_displays(const struct range *range, struct displays *ret_displays);

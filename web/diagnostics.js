@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sources with reason and fix, losses by kind, how full the rings are, the session's facts and the daemon's own cost; and, while there is no session,
-// how to start one.
+// Sources with reason and fix, losses by kind, how full the rings are, the session's facts and the
+// daemon's own cost; and, while there is no session, how to start one.
 
 import { sessionPath } from './api.js';
 import { Asked } from './asked.js';

@@ -189,6 +189,7 @@ static void neighbours_that_cannot_be_are_no_trouble(void **state)
 	const struct range_query all = {.last = FRAMES};
 	struct stranger *s = *state;
 	char why[CAPTURE_WHY] = "";
+	struct displays displays;
 	verdicts_vec verdicts;
 	struct history *h;
 	struct range range;
@@ -199,7 +200,8 @@ static void neighbours_that_cannot_be_are_no_trouble(void **state)
 	assert_int_equal(upload(s->w, s->path, &id, why), 0);
 	assert_int_equal(captures_open(s->w->captures, id, HISTORY_ANY_UID, &h), 0);
 	assert_int_equal(range_open(h, id, &all, &range), 0);
-	assert_int_equal(verdict_range(h, &range, &verdicts), 0);
+	verdict_displays(&range, &displays);
+	assert_int_equal(verdict_range(h, &range, &displays, &verdicts), 0);
 	for (i = 0; i < verdicts.count; i++) {
 		int64_t sum = 0;
 

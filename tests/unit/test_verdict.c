@@ -25,17 +25,19 @@ static void judge(struct fixture *f, uint64_t from, uint64_t to, size_t kept_fro
 		  verdicts_vec *ret_verdicts)
 {
 	const struct range_query query = {.from = from, .to = to};
+	struct displays displays;
 	struct range range;
 	verdicts_vec verdicts;
 
 	assert_int_equal(range_open(f->history, 1, &query, &range), 0);
+	verdict_displays(&range, &displays);
 	if (kept_from > 0) {
 		range.kept_from = kept_from;
 		range.events_t0 = kept_from < range.frames.frames.count
 					  ? range.frames.frames.at[kept_from].row.t0
 					  : range.t1;
 	}
-	assert_int_equal(verdict_range(f->history, &range, &verdicts), 0);
+	assert_int_equal(verdict_range(f->history, &range, &displays, &verdicts), 0);
 	assert_int_equal(verdicts.count, range.frames.frames.count);
 	*ret_verdicts = verdicts;
 	range_close(&range);
