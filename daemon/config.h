@@ -34,6 +34,7 @@ struct config {
 	unsigned spikes_keep;	      /* 8 of one trigger and game; 1..1000 */
 	char *triggers;		      /* of sessions that were given none: JSON, see trigger.h */
 	bool scheduler;	      /* yes: trace games' threads in the kernel, where that is possible */
+	bool pmu;	      /* no: read hardware counters of every game */
 	bool sampling;	      /* no: sample the stacks of every game from its start on */
 	unsigned sampling_hz; /* 4000 a second of each CPU; 10..10000 */
 	char *display_hz;     /* NULL: the displays are asked; else their rates, see displays.h */

@@ -52,6 +52,7 @@ static const struct flag_key {
 	size_t offset;
 } flag_keys[] = {
 	{"scheduler", offsetof(struct config, scheduler)},
+	{"pmu", offsetof(struct config, pmu)},
 	{"sampling", offsetof(struct config, sampling)},
 	{"on_demand", offsetof(struct config, on_demand)},
 };

@@ -50,6 +50,7 @@ struct app {
 	struct store *store;
 	struct captures *captures;
 	struct drain *drain;
+	struct pmu_events pmu;
 	struct sampler *sampler;
 	struct sched_trace *sched_trace;
 	struct stack_trace *stack_trace;
@@ -203,11 +204,20 @@ static int start_loop(struct app *app)
 	return r;
 }
 
-static void set_sources(const struct config *config, struct status *status)
+static void set_pmu(const struct config *config, struct pmu_events *pmu, struct status *status)
+{
+	bool is_wanted = config->pmu && config->sample_ms > 0;
+
+	pmu_tell(status, pmu_find("/sys", pmu), is_wanted);
+	if (!is_wanted)
+		pmu->count = 0;
+}
+
+static void set_sources(const struct config *config, struct pmu_events *pmu, struct status *status)
 {
 	status_source(status, "rings", SOURCE_ON, NULL, NULL);
 	status_source(status, "gpu", SOURCE_ON, NULL, NULL);
-	pmu_tell(status);
+	set_pmu(config, pmu, status);
 	set_displays(config, status);
 }
 
@@ -349,7 +359,7 @@ static int start(struct app *app)
 	app->status = status_new();
 	if (!app->status)
 		return -ENOMEM;
-	set_sources(&app->config, app->status);
+	set_sources(&app->config, &app->pmu, app->status);
 	r = start_loop(app);
 	if (r == 0)
 		r = store_new(&app->config, on_committed, app, &app->store);
@@ -362,7 +372,8 @@ static int start(struct app *app)
 	if (r == 0)
 		r = start_spikes(app);
 	if (r == 0)
-		r = sampler_new(&app->config, app->store, &app->sampler);
+		r = sampler_new(&app->config, app->pmu.count > 0 ? &app->pmu : NULL, app->store,
+				&app->sampler);
 	if (r == 0)
 		r = sched_trace_new(&app->config, app->store, app->status, &app->sched_trace);
 	if (r == 0)

@@ -11,6 +11,7 @@
 #include "sampler.h"
 
 #include "log.h"
+#include "pmu.h"
 #include "shm/clock_source.h"
 #include "shm/layout.h"
 #include "usage.h"
@@ -37,6 +38,7 @@ struct sampled_session {
 	int64_t main_ns, others_ns; /* when they are to be read again */
 	/* the thread's: */
 	struct usage usage;
+	struct pmu pmu;
 	enum fprof_clock_kind clock;
 	struct fprof_clock_rate rate;
 	uint64_t start_ticks;
@@ -47,6 +49,7 @@ struct sampled_session {
 
 struct sampler {
 	struct store *store;
+	const struct pmu_events *pmu; /* NULL: none are read */
 	pthread_t thread;
 	bool running; /* the thread was made */
 	pthread_mutex_t lock;
@@ -189,6 +192,7 @@ static void session_free(struct sampled_session *s)
 	for (i = 0; i < s->marking_count; i++)
 		usage_marking_close(&s->marking[i]);
 	usage_deinit(&s->usage);
+	pmu_deinit(&s->pmu);
 	free(s);
 }
 
@@ -243,7 +247,8 @@ static void *run(void *userdata)
 	return NULL;
 }
 
-int sampler_new(const struct config *config, struct store *store, struct sampler **ret_sampler)
+int sampler_new(const struct config *config, const struct pmu_events *pmu, struct store *store,
+		struct sampler **ret_sampler)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	pthread_condattr_t monotonic;
@@ -252,6 +257,7 @@ int sampler_new(const struct config *config, struct store *store, struct sampler
 	if (!s)
 		return -ENOMEM;
 	s->store = store;
+	s->pmu = pmu;
 	s->health.interval_ms = config->sample_ms ? MAX(config->sample_ms, INTERVAL_MIN_MS) : 0;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -303,6 +309,8 @@ void sampler_add(struct sampler *sampler, const struct session_row *row)
 		s->rate.shift = row->clock_shift;
 		s->start_ticks = row->start_ticks;
 		usage_init(&s->usage, row->pid, row->process_start);
+		pmu_init(&s->pmu, sampler->pmu);
+		s->usage.pmu = sampler->pmu ? &s->pmu : NULL;
 	}
 	pthread_mutex_lock(&sampler->lock);
 	if (!s || VEC_PUSH(&sampler->sessions, s) < 0) {

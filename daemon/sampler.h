@@ -16,10 +16,13 @@
 
 #include <stdint.h>
 
+struct pmu_events;
 struct sampler;
 
-/* config->sample_ms 0: it is off, and *ret_sampler is one that does nothing. 0 or -errno. */
-int sampler_new(const struct config *config, struct store *store, struct sampler **ret_sampler);
+/* config->sample_ms 0: it is off, and *ret_sampler is one that does nothing. pmu: hardware counters
+ * to be read, too; kept by the caller; NULL: none. 0 or -errno. */
+int sampler_new(const struct config *config, const struct pmu_events *pmu, struct store *store,
+		struct sampler **ret_sampler);
 void sampler_free(struct sampler *sampler); /* stops the thread; NULL is fine */
 
 /* A session whose row was given to the store. Any thread. */

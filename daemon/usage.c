@@ -9,6 +9,7 @@
  */
 #include "usage.h"
 
+#include "pmu.h"
 #include "procfs.h"
 #include "shm/layout.h"
 
@@ -155,6 +156,8 @@ static void read_thread(struct usage *u, int32_t tid)
 	uint64_t voluntary, involuntary;
 	char text[2048];
 
+	if (u->pmu)
+		pmu_see(u->pmu, tid);
 	if (!t || procfs_read(text, sizeof(text), "%s/%d/task/%d/status", u->proc, u->pid, tid) < 0)
 		return;
 	note_marking(u, tid, text);
@@ -205,6 +208,8 @@ static void put_switches(struct usage *u, struct out *o)
 		if (isdigit((unsigned char)*entry->d_name))
 			read_thread(u, atoi(entry->d_name));
 	closedir(dir);
+	if (u->pmu && o->r >= 0)
+		o->r = pmu_read(u->pmu, o->fn, o->userdata);
 	sum_threads(u, &voluntary, &involuntary);
 	put(o, "voluntary_switches", "cpu", source, FPROF_UNIT_COUNT, true, voluntary);
 	put(o, "involuntary_switches", "cpu", source, FPROF_UNIT_COUNT, true, involuntary);

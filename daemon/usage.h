@@ -29,8 +29,11 @@ struct usage_thread {
 	uint64_t voluntary, involuntary;
 };
 
+struct pmu;
+
 struct usage {
 	const char *proc; /* "/proc" */
+	struct pmu *pmu;  /* owned by the caller; NULL: hardware counters are not read */
 	int32_t pid;
 	uint64_t start; /* field 22 of its stat: tells it from a later process; 0: not known */
 	VEC(struct usage_thread) threads;

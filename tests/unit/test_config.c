@@ -230,16 +230,27 @@ static void test_a_key_that_changed_is_told(void **state)
 	static const struct {
 		const char *key, *value;
 	} keys[] = {
-		{"http", "127.0.0.1:7601"}, {"http", "[::1]:7600"},
-		{"socket", "/a/b.sock"},    {"runtime_dir", "/c"},
-		{"state_dir", "/d"},	    {"history_frames", "601"},
-		{"history_mib", "129"},	    {"history_session_mib", "64"},
-		{"ring_kib", "512"},	    {"max_counters", "4097"},
-		{"sample_ms", "0"},	    {"query_seconds", "6"},
-		{"max_sessions", "65"},	    {"memory_mib", "1025"},
-		{"captures_mib", "2049"},   {"spikes_keep", "9"},
-		{"scheduler", "no"},	    {"on_demand", "yes"},
-		{"triggers", "[]"},	    {"display_hz", "144"},
+		{"http", "127.0.0.1:7601"},
+		{"http", "[::1]:7600"},
+		{"socket", "/a/b.sock"},
+		{"runtime_dir", "/c"},
+		{"state_dir", "/d"},
+		{"history_frames", "601"},
+		{"history_mib", "129"},
+		{"history_session_mib", "64"},
+		{"ring_kib", "512"},
+		{"max_counters", "4097"},
+		{"sample_ms", "0"},
+		{"query_seconds", "6"},
+		{"max_sessions", "65"},
+		{"memory_mib", "1025"},
+		{"captures_mib", "2049"},
+		{"spikes_keep", "9"},
+		{"scheduler", "no"},
+		{"on_demand", "yes"},
+		{"triggers", "[]"},
+		{"display_hz", "144"},
+		{"pmu", "yes"},
 	};
 	const struct config_where where = {.name = "test"};
 	struct config before, after;

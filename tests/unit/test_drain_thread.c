@@ -272,7 +272,7 @@ static void a_session_that_ends_at_once_is_not_watched(void **state)
 	w->config.sample_ms = 1000;
 	w->config.scheduler = true;
 	assert_non_null(status);
-	assert_int_equal(sampler_new(&w->config, w->store, &sampler), 0);
+	assert_int_equal(sampler_new(&w->config, NULL, w->store, &sampler), 0);
 	assert_int_equal(sched_trace_new(&w->config, w->store, status, &trace), 0);
 	drain_set_watchers(w->drain, sampler, trace, NULL);
 	for (i = 0; i < 20; i++)

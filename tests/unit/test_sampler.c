@@ -32,7 +32,7 @@ static void sample(struct fixture *f, int32_t first, int32_t second)
 	struct sampler *sampler;
 
 	f->config.sample_ms = 100;
-	assert_int_equal(sampler_new(&f->config, f->store, &sampler), 0);
+	assert_int_equal(sampler_new(&f->config, NULL, f->store, &sampler), 0);
 	sampler_add(sampler, &row);
 	sampler_mark(sampler, 1, first, true);
 	wait_for_rounds(sampler, batch);
