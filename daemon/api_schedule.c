@@ -22,6 +22,13 @@ static const char *const state_names[SCHED_STATES] = {[SCHED_STATE_UNKNOWN] = "u
 						      [SCHED_STATE_BLOCKED] = "blocked",
 						      [SCHED_STATE_GONE] = "gone"};
 
+/* Of one thread, within the range. */
+struct sums {
+	uint64_t state_ns[SCHED_STATES];
+	uint64_t switches;   /* it stopped running */
+	uint64_t migrations; /* it ran on, on another CPU than before */
+};
+
 struct schedule {
 	struct json *j;
 	const struct api_range *r;
@@ -71,7 +78,10 @@ void api_json_sched_by(struct json *j, const struct sched_interval *i, int32_t p
 		return;
 	}
 	json_object_begin(j);
-	json_member_string(j, "did", i->preempted ? "preempted" : "woke");
+	json_member_string(j, "did",
+			   i->state == SCHED_STATE_RUNNING ? "ran_before"
+			   : i->preempted		   ? "preempted"
+							   : "woke");
 	api_json_sched_who(j, i, pid, track);
 	json_object_end(j);
 }
@@ -112,11 +122,42 @@ static void json_interval(const struct schedule *s, const struct sched_interval 
 		json_int(j, i->syscall);
 	else
 		json_null(j);
-	if (i->state == SCHED_STATE_RUNNABLE)
+	if (i->state == SCHED_STATE_RUNNABLE || (i->state == SCHED_STATE_RUNNING && i->who.tid > 0))
 		api_json_sched_by(j, i, range->row.pid, track_of(range, i));
 	else
 		api_json_sched_by(j, NULL, range->row.pid, NULL);
 	json_object_end(j);
+}
+
+/* The intervals touch and are clipped to the range where they are told, so the times add up to it.
+ */
+static struct sums sum_up(const struct range *range, const sched_intervals_vec *intervals)
+{
+	const struct sched_interval *i, *ran = NULL;
+	struct sums sums = {0};
+	int64_t begin, end;
+
+	for (i = intervals->at; i < intervals->at + intervals->count; i++) {
+		begin = range_ns(range, MAX(i->t0, range->t0));
+		end = range_ns(range, MIN(i->t1, range->t1));
+		sums.state_ns[i->state] += (uint64_t)MAX(end - begin, INT64_C(0));
+		if (i->state != SCHED_STATE_RUNNING)
+			continue;
+		sums.switches += i->t1 < range->t1;
+		sums.migrations += ran && ran->cpu != i->cpu;
+		ran = i;
+	}
+	return sums;
+}
+
+static void json_sums(struct json *j, const struct sums *sums)
+{
+	json_member_uint(j, "running_ns", sums->state_ns[SCHED_STATE_RUNNING]);
+	json_member_uint(j, "runnable_ns", sums->state_ns[SCHED_STATE_RUNNABLE]);
+	json_member_uint(j, "blocked_ns", sums->state_ns[SCHED_STATE_BLOCKED]);
+	json_member_uint(j, "unknown_ns", sums->state_ns[SCHED_STATE_UNKNOWN]);
+	json_member_uint(j, "switches", sums->switches);
+	json_member_uint(j, "migrations", sums->migrations);
 }
 
 static int json_thread(struct schedule *s, const struct track_row *track)
@@ -124,6 +165,7 @@ static int json_thread(struct schedule *s, const struct track_row *track)
 	const struct range *range = &s->r->range;
 	sched_intervals_vec intervals = {0};
 	struct json *j = s->j;
+	struct sums sums;
 	size_t i;
 	int rc = history_sched(s->r->reader.history, range->session, track->tid, range->t0,
 			       range->t1, &intervals);
@@ -133,6 +175,8 @@ static int json_thread(struct schedule *s, const struct track_row *track)
 		json_member_uint(j, "thread", track->track);
 		json_member_string(j, "thread_name", track->name);
 		json_member_int(j, "tid", track->tid);
+		sums = sum_up(range, &intervals);
+		json_sums(j, &sums);
 		json_key(j, "intervals");
 		json_array_begin(j);
 		for (i = 0; i < intervals.count && s->left > 0; i++, s->left--)

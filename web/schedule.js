@@ -128,7 +128,7 @@ export function byText(by) {
 	case 'process': return `${by.name ?? 'a process'} (process ${by.process})`;
 	case 'interrupt': return 'an interrupt: a timer or a device';
 	case 'kernel': return `the kernel (${by.name ?? 'a thread of it'})`;
-	default: return 'nobody knows whom';
+	default: return 'nobody knows who';
 	}
 }
 
@@ -137,7 +137,7 @@ export function stretchLines(list, stretch) {
 	const length = duration(stretch.end - stretch.start);
 	const waker = endedBy(list, stretch);
 	switch (stretch.state) {
-	case 'running': return [`running on cpu ${stretch.cpu}`, length];
+	case 'running': return [`running on cpu ${stretch.cpu}`, length, ...(stretch.by ? [`had waited for it while ${byText(stretch.by)} ran`] : [])];
 	case 'runnable': return ['runnable: wants a cpu and has none', length, ...(stretch.by ? [`${stretch.by.did === 'woke' ? 'woken' : 'preempted'} by ${byText(stretch.by)}`] : [])];
 	case 'blocked': return [`blocked: ${stretch.reason ?? 'not known in what'}`, length, ...(waker ? [`woken by ${byText(waker)}${waker.kind === 'thread' ? '; click to go there' : ''}`] : [])];
 	case 'gone': return ['the thread has ended'];

@@ -96,13 +96,14 @@ test('a chain of three threads: the path is where the work was', async (t) => {
 	// what is waited for by threads is never the waiting thread's own
 	assert.equal(of(paths, 'held', 'wait for A', 'blocked_ns'), 0);
 	assert.equal(of(paths, 'A', 'wait for B', 'blocked_ns'), 0);
-	const frame = await ask(game.id, 'frames/10/critical-path');
-	const came = [...new Set(frame.intervals.map((one) => one.thread_name))].sort();
-	assert.deepEqual(came, ['A', 'B', 'held']);
-	const woken = frame.intervals.filter((one) => one.by?.did === 'woke' && one.by.kind === 'thread')
-		.map((one) => `${one.by.name} woke ${one.thread_name}`);
-	for (const one of ['A woke B', 'B woke A', 'A woke held'])
-		assert.ok(woken.includes(one), `${one}: ${woken}`);
+	// on a busy machine one that is to be woken may not have slept yet
+	const seen = [];
+	for (let n = 5; n < 15; n++) {
+		const { intervals } = await ask(game.id, `frames/${n}/critical-path`);
+		assert.deepEqual([...new Set(intervals.map((one) => one.thread_name))].sort(), ['A', 'B', 'held']);
+		seen.push(intervals.filter((one) => one.by?.did === 'woke' && one.by.kind === 'thread').map((one) => `${one.by.name} woke ${one.thread_name}`));
+	}
+	assert.ok(seen.some((woken) => ['A woke B', 'B woke A', 'A woke held'].every((one) => woken.includes(one))), JSON.stringify(seen));
 	return undefined;
 });
 
@@ -187,6 +188,8 @@ test('a thread that gets no CPU is runnable on the path, and who had it is told'
 	assert.ok(sum(told, (one) => one.duration_ns) > 0.8 * paths.runnable_ns, JSON.stringify(waited));
 	const rival = waited.filter((one) => one.cpu_had?.name === 'held' && one.cpu_had.process !== one.tid);
 	assert.ok(rival.length > 0, 'the rival is among those who had the CPU');
+	const { threads: [main] } = await ask(game.id, `schedule?from=${paths.range.from}&to=${paths.range.to}`);
+	assert.ok(main.intervals.some(({ state, by }) => state === 'running' && by?.did === 'ran_before' && by.name === 'held' && by.kind === 'process'));
 	return undefined;
 });
 

@@ -4,15 +4,16 @@
  * moment and then, for MS (33.3 is fine): cpu computes; copy copies memory; sleep sleeps, unmarked;
  * poll waits for what never comes; lock waits for a mutex that the thread "holder" has; disk syncs
  * a file; cold reads a page that is on the disk only; fault waits for a page that a thread hands
- * out late; read waits for a pipe; ioctl asks a GPU's device; starve computes beside a busy loop of
- * the same CPU, crowd beside such threads of its own; gpu has a GPU span of the whole frame while
- * it computes, idle one while it sleeps in the limiter. cap and present wait in such a zone until
- * MS after the frame before, worked and shown compute for a quarter of it first, once does and,
- * each 50th frame, sleeps unmarked for 20 MS, spun waits without sleeping. swap hands a byte to and
- * fro between two threads, MS thousand times, once a line on stdin says so. chain waits for the
- * thread "A", which waits for "B", which computes; beside has "B" compute while it computes itself,
- * half as long, and then waits for it; spawn makes a thread that computes, after so many others
- * that no table of threads holds them all.
+ * out late; read waits for a pipe; move computes on another CPU than in the frame before; ioctl
+ * asks a GPU's device; starve computes beside a busy loop of the same CPU, crowd beside such
+ * threads of its own; gpu has a GPU span of the whole frame while it computes, idle one while it
+ * sleeps in the limiter. cap and present wait in such a zone until MS after the frame before,
+ * worked and shown compute for a quarter of it first, once does and, each 50th frame, sleeps
+ * unmarked for 20 MS, spun waits without sleeping. swap hands a byte to and fro between two
+ * threads, MS thousand times, once a line on stdin says so. chain waits for the thread "A", which
+ * waits for "B", which computes; beside has "B" compute while it computes itself, half as long, and
+ * then waits for it; spawn makes a thread that computes, after so many others that no table of
+ * threads holds them all.
  */
 #include <fprof.h>
 
@@ -430,10 +431,31 @@ static pid_t rival(void)
 	return pid;
 }
 
+/* On to the second of two CPUs, or back to the first. */
+static void move(void)
+{
+	static int cpus[2], count, moves;
+	cpu_set_t all, one;
+	int cpu;
+
+	if (count == 0) {
+		sched_getaffinity(0, sizeof(all), &all);
+		for (cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
+			if (CPU_ISSET(cpu, &all))
+				cpus[count++] = cpu;
+	}
+	CPU_ZERO(&one);
+	CPU_SET(cpus[moves++ % count], &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static void hold_frame(const char *mode)
 {
 	if (!strcmp(mode, "cpu") || !strcmp(mode, "starve") || !strcmp(mode, "gpu") ||
 	    !strcmp(mode, "crowd")) {
+		compute(ms);
+	} else if (!strcmp(mode, "move")) {
+		move();
 		compute(ms);
 	} else if (!strcmp(mode, "copy")) {
 		copy_memory();
@@ -479,6 +501,21 @@ static void hold_frame(const char *mode)
 	} else if (!strcmp(mode, "disk")) {
 		sync_disk();
 	}
+}
+
+/* How long this thread could run and did not: whoever judges its frames without the kernel's word
+ * cannot know. */
+static void tell_queued(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ns = 0;
+
+	if (file) {
+		if (fscanf(file, "%*u %llu", &ns) != 1)
+			ns = 0;
+		fclose(file);
+	}
+	printf("queued %llu ns\n", ns);
 }
 
 int main(int argc, char **argv)
@@ -554,5 +591,6 @@ int main(int argc, char **argv)
 		kill(other, SIGKILL);
 		waitpid(other, NULL, 0);
 	}
+	tell_queued();
 	return 0;
 }

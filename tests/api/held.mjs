@@ -19,7 +19,8 @@ export async function judged(world, session, frames) {
 	return verdict;
 }
 
-/** The verdict over the frames of one game; null where the game cannot be played here. wait: until it is traced. */
+/** The verdict over the frames of one game; null where the game cannot be played here. wait: until it is traced.
+ * queued: the share of the time in which the marking thread waited for a CPU, as the kernel told the game. */
 export async function play(world, program, mode, { frames = 60, ms = MS, wait = 700 } = {}) {
 	const child = world.spawn(program, [mode, `${frames}`, `${ms}`], { cwd: mode === 'disk' || mode === 'cold' ? BUILD : world.dir,
 		env: { HELD_MS: `${wait}` } });
@@ -27,7 +28,8 @@ export async function play(world, program, mode, { frames = 60, ms = MS, wait = 
 	if (code === 77)
 		return null;
 	assert.equal(code, 0, text);
-	return judged(world, await world.ended(child.pid), frames);
+	const verdict = await judged(world, await world.ended(child.pid), frames);
+	return { ...verdict, queued: Number(/^queued (\d+) ns$/m.exec(text)[1]) / verdict.wall_ns };
 }
 
 /** Why the scheduler cannot be traced here, or false: a game is there until that is known. */
