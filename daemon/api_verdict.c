@@ -2,6 +2,7 @@
 /* What held frames back: a word, the partition that it rests on, and the numbers compared. */
 #include "api.h"
 #include "api_range.h"
+#include "api_sched.h"
 #include "util.h"
 #include "verdict_range.h"
 
@@ -50,6 +51,19 @@ static void json_ran(struct json *j, const struct verdict_ran *ran)
 	json_object_end(j);
 }
 
+static void json_who(struct json *j, const char *key, const struct verdict_who *who)
+{
+	json_key(j, key);
+	if (who->ns == 0) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	api_json_sched_who(j, &who->as, who->pid, who->track);
+	json_member_int(j, "ns", who->ns);
+	json_object_end(j);
+}
+
 static void json_verdict_members(struct json *j, const struct verdict *v, bool counted)
 {
 	json_member_uint(j, "frame", v->frame);
@@ -71,6 +85,8 @@ static void json_verdict_members(struct json *j, const struct verdict *v, bool c
 		json_null(j);
 	}
 	json_parts(j, v->ns, v->evidence);
+	json_who(j, "lock_let_go_by", &v->let_go);
+	json_who(j, "cpu_had_by", &v->had_cpu);
 	json_key(j, "compared");
 	json_object_begin(j);
 	api_json_ns(j, "gpu_busy_ns", v->gpu_busy_ns);
@@ -118,6 +134,7 @@ static void json_display(struct json *j, const struct displays *displays,
 
 static void json_sum(struct json *j, const struct displays *displays, const struct verdict_sum *s)
 {
+	struct verdict_who who;
 	int b;
 
 	json_member_uint(j, "frames_judged", s->frames);
@@ -126,6 +143,10 @@ static void json_sum(struct json *j, const struct displays *displays, const stru
 	json_member_double(j, "confidence", s->confidence);
 	json_member_string(j, "sentence", s->sentence);
 	json_parts(j, s->ns, s->evidence);
+	who = verdict_people_most(&s->let_go);
+	json_who(j, "lock_let_go_by", &who);
+	who = verdict_people_most(&s->had_cpu);
+	json_who(j, "cpu_had_by", &who);
 	json_key(j, "bounds");
 	json_array_begin(j);
 	for (b = 0; b < BOUNDS; b++) {

@@ -87,6 +87,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	const sched_intervals_vec *sched = cursor->sched;
 	const wait_segments_vec *waits = cursor->waits;
 	size_t si = cursor->next_sched, wi = cursor->next_wait;
+	struct verdict_people let_go = {0}, had_cpu = {0};
+	const struct sched_interval *who;
 	bool all_zones = v->events == EVENTS_COMPLETE || v->events == EVENTS_LOST;
 	int64_t t = t0, next, from_ns = range_ns(range, t0), to_ns, heard_ns = 0;
 	enum evidence evidence;
@@ -115,6 +117,13 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 			heard_ns += to_ns - from_ns;
 		if (part == PART_PRESENT && evidence == BY_BOTH && s->reason == WAIT_SLEEP)
 			v->slept_ns += to_ns - from_ns;
+		who = part == PART_LOCK || part == PART_RUNNABLE
+			      ? verdict_who_of(s, sched->at + sched->count)
+			      : NULL;
+		if (who)
+			verdict_people_add(
+				part == PART_LOCK ? &let_go : &had_cpu,
+				&(struct verdict_who){.as = *who, .ns = to_ns - from_ns});
 		if (part == PART_UNKNOWN && s)
 			v->unheard_ns += to_ns - from_ns;
 		if (part == PART_SPIN)
@@ -124,6 +133,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	}
 	cursor->next_sched = si;
 	cursor->next_wait = wi;
+	v->let_go = verdict_people_most(&let_go);
+	v->had_cpu = verdict_people_most(&had_cpu);
 	v->kernel = sched->count > 0 && (v->wall_ns - heard_ns) * 20 <= v->wall_ns;
 }
 
@@ -309,6 +320,23 @@ static void say_elimination(struct verdict *v)
 			 ms(v->ran.cpu_ns), ms(v->ran.ran_ns));
 }
 
+/* Whom it waited for. */
+static void say_who(struct verdict *v)
+{
+	const struct verdict_who *who = v->bound == BOUND_LOCK	      ? &v->let_go
+					: v->bound == BOUND_SCHEDULER ? &v->had_cpu
+								      : NULL;
+	char name[128];
+
+	if (!who || who->ns == 0)
+		return;
+	verdict_who_words(who, name, sizeof(name));
+	say_more(v,
+		 v->bound == BOUND_LOCK ? "; %.2f ms until %s let go of it"
+					: "; for %.2f ms %s had it",
+		 ms(who->ns), name);
+}
+
 static void judge_largest(struct verdict *v)
 {
 	enum verdict_bound part = largest(v, BOUNDS), bound = part;
@@ -322,6 +350,7 @@ static void judge_largest(struct verdict *v)
 	say_elimination(v);
 	if (bound == BOUND_CPU && v->zone)
 		say_more(v, "; %.2f ms passed in %.80s", ms(v->zone_ns), v->zone);
+	say_who(v);
 	say_more(v, ".");
 	say_pace(v, part == BOUND_DISPLAY);
 }

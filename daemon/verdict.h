@@ -13,6 +13,7 @@
 #include "displays.h"
 #include "history_sched.h"
 #include "range.h"
+#include "verdict_who.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,6 +98,8 @@ struct verdict {
 	int64_t spun_ns[PARTS]; /* of PART_SPIN, by what the zone waits for */
 	int64_t unheard_ns; /* of PART_UNKNOWN, where the kernel was asked and its word is lost */
 	int64_t slept_ns;   /* of what it waited in the present, by the kernel: a limiter's way */
+	struct verdict_who let_go;  /* of what it waited for locks, who let go of most */
+	struct verdict_who had_cpu; /* of what it was runnable, who had a CPU for most */
 	struct verdict_ran ran;
 	struct display_fit fit; /* of the usual frames' pace to the displays */
 	const char *zone; /* with the most self time outside of waits, the range's; NULL: none */

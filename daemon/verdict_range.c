@@ -14,6 +14,7 @@
 #include "verdict_ran.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -350,6 +351,8 @@ static void judge_frames(struct reading *r, const struct displays *displays, ver
 		set_zone(r, i, v);
 		v->fit = displays_fit(displays, v->usual_ns);
 		partition(r, near, marking_of(r, row->track), row, v);
+		verdict_who_name(&v->let_go, r->range);
+		verdict_who_name(&v->had_cpu, r->range);
 		verdict_judge(v);
 	}
 }
@@ -406,16 +409,51 @@ static void add_verdict(struct verdict_sum *s, const struct verdict *v)
 		s->ns[part] += v->ns[part];
 		add_evidence(&s->evidence[part], &v->evidence[part]);
 	}
+	verdict_people_add(&s->let_go, &v->let_go);
+	verdict_people_add(&s->had_cpu, &v->had_cpu);
 	s->bound_frames[v->bound]++;
 	s->bound_ns[v->bound] += v->wall_ns;
 	s->confidence += v->confidence * (double)v->wall_ns;
+}
+
+/* Adds to the sentence. */
+static void sum_more(struct verdict_sum *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void sum_more(struct verdict_sum *s, const char *format, ...)
+{
+	size_t at = strlen(s->sentence);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(s->sentence + at, sizeof(s->sentence) - at, format, args);
+	va_end(args);
+}
+
+static void sum_who(struct verdict_sum *s)
+{
+	struct verdict_who who = {0};
+	char name[128];
+
+	if (s->bound == BOUND_LOCK)
+		who = verdict_people_most(&s->let_go);
+	else if (s->bound == BOUND_SCHEDULER)
+		who = verdict_people_most(&s->had_cpu);
+	if (who.ns == 0)
+		return;
+	verdict_who_words(&who, name, sizeof(name));
+	if (s->bound == BOUND_LOCK)
+		sum_more(s, " %s let go of locks after %.2f ms of waiting.", name,
+			 (double)who.ns / 1e6);
+	else
+		sum_more(s, " %s had the CPU for %.2f ms meanwhile.", name, (double)who.ns / 1e6);
 }
 
 int verdict_sum(const verdicts_vec *verdicts, const struct counted *counted,
 		const struct displays *displays, struct verdict_sum *ret_sum)
 {
 	struct verdict_sum s = {0};
-	size_t i, n;
+	size_t i;
 	enum verdict_bound b;
 	int r = usual_fit(verdicts, displays, &s.fit);
 
@@ -433,12 +471,10 @@ int verdict_sum(const verdicts_vec *verdicts, const struct counted *counted,
 		 (unsigned long long)s.bound_frames[s.bound], (unsigned long long)s.frames,
 		 s.wall_ns > 0 ? 100.0 * (double)s.bound_ns[s.bound] / (double)s.wall_ns : 0.0,
 		 verdict_bound_names[s.bound]);
-	if (s.fit.unseen > 0) {
-		n = strlen(s.sentence);
-		snprintf(s.sentence + n, sizeof(s.sentence) - n,
-			 " At %.4g Hz on a %.4g Hz display %u of %u frames are never shown.",
+	sum_who(&s);
+	if (s.fit.unseen > 0)
+		sum_more(&s, " At %.4g Hz on a %.4g Hz display %u of %u frames are never shown.",
 			 s.fit.cadence_hz, s.fit.display_hz, s.fit.unseen, s.fit.of);
-	}
 	*ret_sum = s;
 	return 0;
 }

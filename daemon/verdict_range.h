@@ -22,8 +22,9 @@ struct verdict_sum {
 	int64_t bound_ns[BOUNDS]; /* wall time of those frames */
 	enum verdict_bound bound; /* with the most wall time */
 	double confidence;
-	struct display_fit fit; /* of what is usual of them all */
-	char sentence[256];
+	struct verdict_people let_go, had_cpu; /* of each frame the one with most of it */
+	struct display_fit fit;		       /* of what is usual of them all */
+	char sentence[384];
 };
 /* Of the verdicts of a range, one a frame, those that count. 0 or -ENOMEM. */
 int verdict_sum(const verdicts_vec *verdicts, const struct counted *counted,

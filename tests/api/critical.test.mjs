@@ -188,6 +188,9 @@ test('a thread that gets no CPU is runnable on the path, and who had it is told'
 	assert.ok(sum(told, (one) => one.duration_ns) > 0.8 * paths.runnable_ns, JSON.stringify(waited));
 	const rival = waited.filter((one) => one.cpu_had?.name === 'held' && one.cpu_had.process !== one.tid);
 	assert.ok(rival.length > 0, 'the rival is among those who had the CPU');
+	const verdict = await ask(game.id, `verdict?from=${paths.range.from}&to=${paths.range.to}`);
+	assert.deepEqual([verdict.cpu_had_by.kind, verdict.cpu_had_by.name], ['process', 'held']);
+	assert.match(verdict.sentence, /held \(process \d+\) had the CPU for \d+\.\d\d ms meanwhile\./);
 	const { threads: [main] } = await ask(game.id, `schedule?from=${paths.range.from}&to=${paths.range.to}`);
 	assert.ok(main.intervals.some(({ state, by }) => state === 'running' && by?.did === 'ran_before' && by.name === 'held' && by.kind === 'process'));
 	return undefined;

@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { judged, play, share, untraceable } from './held.mjs';
+import { judged, ns, play, share, untraceable } from './held.mjs';
 import { answerProblems } from './schema.mjs';
 import { ROOT, killIfThere, until, World } from './world.mjs';
 
@@ -60,7 +60,7 @@ test('without the kernel a lone frame that waited unseen is told from those arou
 		assert.equal(one.bound_by, 'unknown', one.sentence);
 		assert.ok(share(one, 'unattributed') > 0.85, JSON.stringify(one));
 		const { least_ns: least, taken_ns: taken } = one.compared.schedstat.frame_not_run;
-		assert.ok(least > 200e6 && taken >= least && taken <= 325e6, `${least} ${taken}`);
+		assert.ok(least > 200e6 && taken >= least && taken <= one.wall_ns, `${least} ${taken}`);
 		const path = await blind.api(`/sessions/${id}/frames/${one.frame}/critical-path`);
 		assert.ok(path.unknown_ns > 0.9 * (one.wall_ns - path.blocked_ns), JSON.stringify(path).slice(0, 300));
 	}
@@ -248,7 +248,14 @@ test('what the kernel had no room for is counted, and the verdict says that its 
 test('the schedule covers every frame, and a lock says who let it go', async (t) => {
 	if (off)
 		return t.skip(off);
-	const { session } = await play(world, program, 'lock', { frames: 20 });
+	const { session, ...verdict } = await play(world, program, 'lock', { frames: 20 });
+	assert.equal(verdict.lock_let_go_by.name, 'holder', JSON.stringify(verdict.lock_let_go_by));
+	assert.ok(verdict.lock_let_go_by.ns > 0.8 * ns(verdict, 'lock'));
+	assert.match(verdict.sentence, /bound by lock\. holder let go of locks after \d+\.\d\d ms of waiting\./);
+	const held = verdict.frames.filter((one) => one.bound_by === 'lock' && one.lock_let_go_by?.name === 'holder');
+	assert.ok(held.length >= 15, `${held.length}`);
+	for (const one of held)
+		assert.match(one.sentence, /waited for a lock; \d+\.\d\d ms until holder let go of it/);
 	const answer = await world.get(`/api/v1/sessions/${session}/schedule?from=2&to=21`);
 	assert.equal(answer.status, 200, answer.text);
 	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/schedule', answer), []);
@@ -284,10 +291,11 @@ test('a thread that moves to another CPU in each frame is seen to', async (t) =>
 	if (os.availableParallelism() < 2)
 		return t.skip('there is one CPU');
 	const { session } = await play(world, program, 'move', { frames: 20 });
-	const { threads: [main] } = await world.api(`/sessions/${session}/schedule?from=2&to=21`);
+	// where it was before the first move is not known
+	const { threads: [main] } = await world.api(`/sessions/${session}/schedule?from=3&to=21`);
 	assert.equal(main.unknown_ns, 0);
-	assert.equal(main.migrations, 20);
-	assert.ok(main.switches >= 20);
+	assert.equal(main.migrations, 19);
+	assert.ok(main.switches >= 19);
 	return undefined;
 });
 

@@ -256,9 +256,9 @@ static void put(const char *root, const char *name, const char *text)
 
 static void test_topdown_as_the_kernel_names_it(void **state)
 {
-	static const char *const made[] = {"/bus", "/bus/event_source", "/bus/event_source/devices",
-					   "/bus/event_source/devices/cpu",
-					   "/bus/event_source/devices/cpu/events"};
+	static const char *const made[] = {"bus", "bus/event_source", "bus/event_source/devices",
+					   "bus/event_source/devices/cpu",
+					   "bus/event_source/devices/cpu/events"};
 	char root[] = "/tmp/fprof-pmu-XXXXXX", path[192];
 	struct pmu_group group;
 	size_t i;
@@ -267,7 +267,7 @@ static void test_topdown_as_the_kernel_names_it(void **state)
 	assert_non_null(mkdtemp(root));
 	assert_false(pmu_find_topdown(root, &group));
 	for (i = 0; i < ARRAY_SIZE(made); i++) {
-		snprintf(path, sizeof(path), "%s%s", root, made[i]);
+		snprintf(path, sizeof(path), "%s/%s", root, made[i]);
 		assert_int_equal(mkdir(path, 0700), 0);
 	}
 	put(root, "type", "4\n");
