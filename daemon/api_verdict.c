@@ -25,6 +25,7 @@ static void json_parts(struct json *j, const int64_t *ns, const struct verdict_e
 		json_member_int(j, "zone", evidence[part].zone_ns);
 		json_member_int(j, "kernel", evidence[part].kernel_ns);
 		json_member_int(j, "both", evidence[part].both_ns);
+		json_member_int(j, "denied", evidence[part].denied_ns);
 		json_object_end(j);
 		json_object_end(j);
 	}
@@ -92,6 +93,13 @@ static void json_verdict_members(struct json *j, const struct verdict *v, bool c
 	api_json_ns(j, "gpu_busy_ns", v->gpu_busy_ns);
 	json_member_double(j, "gpu_saturated_from", VERDICT_GPU_SATURATED);
 	json_member_int(j, "usual_wall_ns", v->usual_ns);
+	json_key(j, "spread");
+	json_object_begin(j);
+	json_member_uint(j, "frames", v->spread.frames);
+	json_member_int(j, "wall_ns", v->spread.wall_ns);
+	json_member_int(j, "work_ns", v->spread.work_ns);
+	json_member_double(j, "evens_out_below", VERDICT_EVENS);
+	json_object_end(j);
 	json_member_double(j, "hitch_from", VERDICT_HITCH);
 	json_member_double(j, "slack_from", VERDICT_SLACK);
 	json_ran(j, &v->ran);

@@ -4,8 +4,8 @@
  * at every change of either. Points are turned into ns, never lengths, so the parts add up exactly.
  *
  * The order of the questions matters. Is the GPU saturated? Then it is the ceiling, however the CPU
- * passed its time. Else: had the frame slack, a wait for the limiter or the display, and was about
- * as long as usual? Then it was paced. Else the largest part held it.
+ * passed its time. Else: had the frame slack, a wait for the limiter or the display that evens
+ * frames out, and was about as long as usual? Then it was paced. Else the largest part held it.
  *
  * A block inside the present may be the display's, a limiter's or the GPU's. It is the display's
  * only where the usual frame takes as long as so many refreshes of one; else it is a limiter's
@@ -45,7 +45,27 @@ static enum verdict_part of_reason(enum wait_reason reason)
 	return parts[reason];
 }
 
-enum evidence { BY_ZONE, BY_KERNEL, BY_BOTH };
+enum evidence { BY_ZONE, BY_KERNEL, BY_BOTH, BY_DENIED };
+
+/* May who waits in such a zone do it in this way? A driver may wait for what it wants by a lock, a
+ * socket or a sleep; a limiter sleeps, or polls for its moment. Nobody waits for the GPU, a display
+ * or a moment by reading files or for memory. */
+static bool agrees(enum fprof_marker_kind kind, enum wait_reason reason)
+{
+	switch (reason) {
+	case WAIT_READ:
+	case WAIT_WRITE:
+	case WAIT_DISK:
+	case WAIT_MEMORY:
+		return false;
+	case WAIT_LOCK:
+	case WAIT_SOCKET:
+	case WAIT_GPU:
+		return kind != FPROF_MARKER_WAIT_CAP;
+	default:
+		return true;
+	}
+}
 
 /* One stretch in which nothing changes. sched NULL: the kernel was not asked. all_zones: there are
  * no waits but those. */
@@ -65,6 +85,8 @@ static enum verdict_part classify(const struct sched_interval *sched,
 		*ret_evidence = BY_KERNEL;
 		return PART_RUNNABLE;
 	case SCHED_STATE_BLOCKED:
+		if (wait && !agrees(wait->kind, sched->reason))
+			*ret_evidence = BY_DENIED;
 		return wait ? of_zone(wait->kind) : of_reason(sched->reason);
 	default:
 		return PART_UNKNOWN;
@@ -78,7 +100,18 @@ static void add(struct verdict *v, enum verdict_part part, enum evidence evidenc
 	v->ns[part] += ns;
 	*(evidence == BY_ZONE	  ? &e->zone_ns
 	  : evidence == BY_KERNEL ? &e->kernel_ns
-				  : &e->both_ns) += ns;
+	  : evidence == BY_BOTH	  ? &e->both_ns
+				  : &e->denied_ns) += ns;
+}
+
+static enum wait_reason most_of(const int64_t *ns)
+{
+	enum wait_reason r, most = WAIT_OTHER;
+
+	for (r = 0; r < WAIT_REASONS; r++)
+		if (ns[r] > ns[most])
+			most = r;
+	return most;
 }
 
 void verdict_partition(struct verdict *v, const struct range *range, int64_t t0, int64_t t1,
@@ -91,6 +124,7 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	const struct sched_interval *who;
 	bool all_zones = v->events == EVENTS_COMPLETE || v->events == EVENTS_LOST;
 	int64_t t = t0, next, from_ns = range_ns(range, t0), to_ns, heard_ns = 0;
+	int64_t denied_ns[WAIT_REASONS] = {0};
 	enum evidence evidence;
 	enum verdict_part part;
 
@@ -115,6 +149,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 		add(v, part, evidence, to_ns - from_ns);
 		if (evidence != BY_ZONE)
 			heard_ns += to_ns - from_ns;
+		if (evidence == BY_DENIED)
+			denied_ns[s->reason] += to_ns - from_ns;
 		if (part == PART_PRESENT && evidence == BY_BOTH && s->reason == WAIT_SLEEP)
 			v->slept_ns += to_ns - from_ns;
 		who = part == PART_LOCK || part == PART_RUNNABLE
@@ -133,6 +169,7 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 	}
 	cursor->next_sched = si;
 	cursor->next_wait = wi;
+	v->denied_by = most_of(denied_ns);
 	v->let_go = verdict_people_most(&let_go);
 	v->had_cpu = verdict_people_most(&had_cpu);
 	v->kernel = sched->count > 0 && (v->wall_ns - heard_ns) * 20 <= v->wall_ns;
@@ -223,6 +260,16 @@ static int64_t held_by(const struct verdict *v, enum verdict_bound bound)
 	default:
 		return v->ns[PART_UNKNOWN] + v->ns[PART_OTHER] + v->ns[PART_UNATTRIBUTED];
 	}
+}
+
+static bool is_hitch(const struct verdict *v)
+{
+	return v->usual_ns > 0 && (double)v->wall_ns > VERDICT_HITCH * (double)v->usual_ns;
+}
+
+static int64_t slack_of(const struct verdict *v)
+{
+	return held_by(v, BOUND_CAP) + held_by(v, BOUND_DISPLAY);
 }
 
 static enum verdict_bound largest(const struct verdict *v, enum verdict_bound except)
@@ -337,6 +384,19 @@ static void say_who(struct verdict *v)
 		 ms(who->ns), name);
 }
 
+/* A wait that would pace frames, and does not pace these. */
+static void say_slack(struct verdict *v, enum verdict_bound part)
+{
+	int64_t slack = slack_of(v);
+
+	if (part != BOUND_CAP && part != BOUND_DISPLAY && share(v, slack) >= VERDICT_SLACK &&
+	    !is_hitch(v))
+		say_more(v,
+			 " The %.2f ms that it waited as for a limiter or the display even nothing "
+			 "out.",
+			 ms(slack));
+}
+
 static void judge_largest(struct verdict *v)
 {
 	enum verdict_bound part = largest(v, BOUNDS), bound = part;
@@ -352,6 +412,7 @@ static void judge_largest(struct verdict *v)
 		say_more(v, "; %.2f ms passed in %.80s", ms(v->zone_ns), v->zone);
 	say_who(v);
 	say_more(v, ".");
+	say_slack(v, part);
 	say_pace(v, part == BOUND_DISPLAY);
 }
 
@@ -366,7 +427,31 @@ static void say_usual(struct verdict *v)
 		say_more(v, ", %s usual (%.2f ms)", how, ms(v->usual_ns));
 }
 
-/* What was missing to judge by. */
+static const char *denied_words(enum wait_reason reason)
+{
+	switch (reason) {
+	case WAIT_LOCK:
+		return "a lock";
+	case WAIT_MEMORY:
+		return "memory";
+	case WAIT_GPU:
+		return "the GPU";
+	default:
+		return "input or output";
+	}
+}
+
+static int64_t denied(const struct verdict *v)
+{
+	int64_t ns = 0;
+	int part;
+
+	for (part = 0; part < PARTS; part++)
+		ns += v->evidence[part].denied_ns;
+	return ns;
+}
+
+/* What was missing to judge by, and what contradicts. */
 static void doubt(struct verdict *v)
 {
 	static const char *const why[EVENTS_STATES] = {
@@ -377,6 +462,13 @@ static void doubt(struct verdict *v)
 		v->confidence *= 1 - share(v, v->unheard_ns);
 		say_more(v, " The evidence is incomplete: %.2f ms of the kernel's were not heard.",
 			 ms(v->unheard_ns));
+	}
+	if (share(v, denied(v)) > VERDICT_DENIED) {
+		v->confidence *= 1 - share(v, denied(v));
+		say_more(v,
+			 " The kernel denies %.2f ms of its wait zones: most of that it waited for "
+			 "%s.",
+			 ms(denied(v)), denied_words(v->denied_by));
 	}
 	if (v->events == EVENTS_COMPLETE)
 		return;
@@ -392,19 +484,47 @@ static const char *pacer(enum verdict_bound bound, bool cap)
 					: "in the present";
 }
 
+enum pace { PACE_NONE, PACE_LIKELY, PACE_SURE };
+
+/* Is the slack of a frame that is as long as usual there to even frames out? A wait that takes the
+ * same time whatever the work did holds no frame back but by itself. What the work of the frames
+ * around did only zones tell: a sleep that is not in one is work to their rows. */
+static enum pace pace_of(const struct verdict *v, int64_t slack)
+{
+	const struct verdict_evidence *cap = &v->evidence[PART_CAP],
+				      *present = &v->evidence[PART_PRESENT];
+	int64_t unmarked = cap->kernel_ns + present->kernel_ns;
+	bool steady = (double)v->spread.wall_ns <= VERDICT_STEADY * (double)v->usual_ns;
+	bool fits = v->fit.refreshes != 0;
+
+	if (slack >= held_by(v, largest(v, BOUNDS)) || fits ||
+	    v->spread.frames < VERDICT_EVENS_LEAST)
+		return PACE_SURE;
+	if (2 * unmarked > slack)
+		return steady ? PACE_LIKELY : PACE_NONE;
+	if ((double)v->spread.wall_ns <= VERDICT_EVENS * (double)v->spread.work_ns)
+		return PACE_SURE;
+	return steady && share(v, slack) >= VERDICT_SLACK_LARGE ? PACE_LIKELY : PACE_NONE;
+}
+
 /* A limiter and a display pace a frame by what they make it wait. */
 static bool judge_paced(struct verdict *v)
 {
-	int64_t slack = held_by(v, BOUND_CAP) + held_by(v, BOUND_DISPLAY);
+	int64_t slack = slack_of(v);
 	bool cap = held_by(v, BOUND_CAP) >= held_by(v, BOUND_DISPLAY);
-	bool usual = v->usual_ns <= 0 || (double)v->wall_ns <= VERDICT_HITCH * (double)v->usual_ns;
 	enum verdict_bound bound = cap ? BOUND_CAP : of_present(v);
 	double sure = MIN(1.0, 0.6 + 2 * share(v, slack));
+	enum pace pace;
 
-	if (share(v, slack) < VERDICT_SLACK || !usual)
+	if (share(v, slack) < VERDICT_SLACK || is_hitch(v))
+		return false;
+	pace = pace_of(v, slack);
+	if (pace == PACE_NONE)
 		return false;
 	/* that of a display without the GPU's word, that of a limiter in the present anyway */
 	if (!cap && (bound == BOUND_CAP || v->gpu_busy_ns == NS_UNKNOWN))
+		sure *= VERDICT_LIKELY;
+	if (pace == PACE_LIKELY)
 		sure *= VERDICT_LIKELY;
 	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sure,
 	    "It was done after %.2f ms and waited %.2f ms %s; the frame took %.2f ms",

@@ -56,8 +56,10 @@ struct wait_segment {
 };
 typedef VEC(struct wait_segment) wait_segments_vec;
 
+/* Add up to the part's ns. denied: the zone waits for the part, and the kernel says that the thread
+ * waited for something that is none of such a wait. */
 struct verdict_evidence {
-	int64_t zone_ns, kernel_ns, both_ns; /* add up to the part's ns */
+	int64_t zone_ns, kernel_ns, both_ns, denied_ns;
 };
 
 /* How much of a frame's events there is to judge by. In the last two time outside of wait zones is
@@ -82,6 +84,13 @@ struct verdict_ran {
 	int64_t not_run_ns; /* by all of them */
 	bool unread;	    /* the thread was read, but not around this frame */
 };
+/* How much the frames around vary: the range of their middle half. */
+struct verdict_spread {
+	unsigned frames; /* of which they are */
+	int64_t wall_ns;
+	int64_t work_ns; /* of their cpu by elimination, without what they waited in zones */
+};
+
 /* A reading may miss what the thread ran since the scheduler last looked at it: two ticks, at most
  * so much. */
 #define VERDICT_RAN_SLACK_NS (10 * (int64_t)NS_PER_MS)
@@ -92,10 +101,12 @@ struct verdict {
 	int64_t wall_ns;
 	int64_t ns[PARTS]; /* add up to wall_ns */
 	struct verdict_evidence evidence[PARTS];
-	bool kernel;		/* the kernel was asked about (nearly) all of it */
-	int64_t gpu_busy_ns;	/* NS_UNKNOWN: not known */
-	int64_t usual_ns;	/* the median wall time of the frames around */
-	int64_t spun_ns[PARTS]; /* of PART_SPIN, by what the zone waits for */
+	bool kernel;	     /* the kernel was asked about (nearly) all of it */
+	int64_t gpu_busy_ns; /* NS_UNKNOWN: not known */
+	int64_t usual_ns;    /* the median wall time of the frames around */
+	struct verdict_spread spread;
+	enum wait_reason denied_by; /* for what it waited most where the kernel denies the zone */
+	int64_t spun_ns[PARTS];	    /* of PART_SPIN, by what the zone waits for */
 	int64_t unheard_ns; /* of PART_UNKNOWN, where the kernel was asked and its word is lost */
 	int64_t slept_ns;   /* of what it waited in the present, by the kernel: a limiter's way */
 	struct verdict_who let_go;  /* of what it waited for locks, who let go of most */
@@ -113,6 +124,16 @@ struct verdict {
 #define VERDICT_GPU_SATURATED 0.90
 /* So much of the frame, spent waiting for a limiter or the display, is slack: nothing held it. */
 #define VERDICT_SLACK 0.03
+/* A wait for a limiter or the display evens frames out, or it is just time spent: their wall time
+ * varies by so much of what their work does at most. Of fewer frames nobody can tell. */
+#define VERDICT_EVENS	    0.5
+#define VERDICT_EVENS_LEAST 8u
+/* Wall times that vary by less than this of the usual are even, whatever the work does; if it is
+ * even, too, such a slack is taken for a limiter's. */
+#define VERDICT_STEADY	    0.01
+#define VERDICT_SLACK_LARGE 0.25
+/* What the kernel denies of zones is told beyond this share of the frame. */
+#define VERDICT_DENIED 0.05
 /* A frame that is so much longer than usual was held by something, slack or not. */
 #define VERDICT_HITCH 1.5
 
@@ -141,8 +162,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 void verdict_partition_row(struct verdict *v, const struct frame_row *row);
 /* Takes what cannot have been cpu out of it: v has ran. */
 void verdict_check_cpu(struct verdict *v);
-/* Chooses the word: v has wall_ns, parts, gpu_busy_ns, usual_ns, spun_ns, slept_ns, fit, zone and
- * events. */
+/* Chooses the word: v has wall_ns, parts, gpu_busy_ns, usual_ns, spread, spun_ns, slept_ns, fit,
+ * zone and events. */
 void verdict_judge(struct verdict *v);
 
 #endif

@@ -14,6 +14,8 @@
  * waits for "B", which computes; beside has "B" compute while it computes itself, half as long, and
  * then waits for it; spawn makes a thread that computes, after so many others that no table of
  * threads holds them all.
+ * even and paid compute for 0.6 to 0.95 of MS, which changes; then even sleeps in the limiter until
+ * MS after the frame before, paid for a tenth of it whatever it computed.
  */
 #include <fprof.h>
 
@@ -483,6 +485,13 @@ static void hold_frame(const char *mode)
 			sleep_ms(20 * ms);
 		FPROF_WAIT_CAP("cap");
 		sleep_to_end();
+	} else if (!strcmp(mode, "even") || !strcmp(mode, "paid")) {
+		compute(ms * (0.6 + 0.35 * (rand() % 1000) / 1000));
+		FPROF_WAIT_CAP("cap");
+		if (*mode == 'e')
+			sleep_to_end();
+		else
+			sleep_ms(ms / 10);
 	} else if (!strcmp(mode, "spun")) {
 		FPROF_WAIT_CAP("cap");
 		spin_to_end();

@@ -50,6 +50,6 @@ function exact(verdict) {
 	for (const one of [verdict, ...verdict.frames]) {
 		assert.equal(one.parts.reduce((sum, part) => sum + part.ns, 0), one.wall_ns, 'parts add up');
 		for (const { ns: all, evidence_ns: by } of one.parts)
-			assert.equal(by.zone + by.kernel + by.both, all, 'evidence adds up');
+			assert.equal(by.zone + by.kernel + by.both + by.denied, all, 'evidence adds up');
 	}
 }

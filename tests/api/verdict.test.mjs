@@ -245,6 +245,23 @@ test('what the kernel had no room for is counted, and the verdict says that its 
 	return undefined;
 });
 
+test('a wait that evens frames out paces them, one that is as long whatever the work does does not', async (t) => {
+	const played = [];
+	for (const mode of ['even', 'paid'])
+		played.push(await play(blind, program, mode, { frames: 90, ms: 11, wait: 100 }));
+	const busy = played.find(({ queued }) => queued > 0.03);
+	if (busy)
+		return t.skip(`the machine is busy: the game waited for a CPU for ${(100 * busy.queued).toFixed(0)} % of the time`);
+	const [even, paid] = played.map(({ frames }) => frames.filter((one) => share(one, 'cap') > 0.03 && share(one, 'unattributed') < 0.1));
+	const of = (frames, word) => frames.filter((one) => one.bound_by === word);
+	assert.ok(even.length > 40 && of(even, 'cap').length > 0.8 * even.length, even.map((one) => one.sentence).join('\n'));
+	assert.ok(paid.length > 40 && of(paid, 'cap').length === 0, of(paid, 'cap').map((one) => one.sentence).join('\n'));
+	for (const one of of(paid, 'cpu'))
+		assert.match(one.sentence, /The 1\.\d\d ms that it waited as for a limiter or the display even nothing out\./);
+	assert.ok(even.every(({ compared: { spread } }) => spread.frames >= 60 && spread.wall_ns < spread.work_ns), JSON.stringify(even[0].compared));
+	return undefined;
+});
+
 test('the schedule covers every frame, and a lock says who let it go', async (t) => {
 	if (off)
 		return t.skip(off);

@@ -38,13 +38,15 @@ struct stretch {
 struct made {
 	const char *name;
 	struct stretch stretches[4];
-	double usual_ms, gpu_ms; /* 0: as the frame; 0: not known, below 0: idle */
-	const char *displays;	 /* NULL: none is known */
-	double ran_ms, cpu_ms;	 /* schedstat, of many such frames; 0, 0: not read */
-	double not_run_ms;	 /* of this one's cpu, by it */
+	double usual_ms, gpu_ms;	       /* 0: as the frame; 0: not known, below 0: idle */
+	const char *displays;		       /* NULL: none is known */
+	double ran_ms, cpu_ms;		       /* schedstat, of many such frames; 0, 0: not read */
+	double not_run_ms;		       /* of this one's cpu, by it */
+	double wall_varies_ms, work_varies_ms; /* of frames around; 0, 0: not known */
 	bool no_kernel, unread;
 	enum verdict_bound word;
-	const char *says; /* NULL: anything */
+	const char *says;     /* NULL: anything */
+	const char *says_not; /* NULL: nothing */
 };
 
 static const struct made made[] = {
@@ -62,7 +64,8 @@ static const struct made made[] = {
 	{.name = "gpu: the thread waits in a zone for it, whose time is not known",
 	 .stretches = {{4, RUN, NO}, {12, BLOCK(WAIT_LOCK), GPU}},
 	 .word = BOUND_GPU,
-	 .says = "waited for the GPU"},
+	 .says = "waited for the GPU",
+	 .says_not = "denies"},
 	{.name = "gpu: the thread blocks in the driver, unmarked",
 	 .stretches = {{4, RUN, NO}, {12, BLOCK(WAIT_GPU), NO}},
 	 .word = BOUND_GPU},
@@ -133,6 +136,54 @@ static const struct made made[] = {
 	{.name = "not cap: the slack is a moment",
 	 .stretches = {{15.8, RUN, NO}, {0.2, BLOCK(WAIT_SLEEP), CAP}},
 	 .word = BOUND_CPU},
+	{.name = "cap: a small slack that evens frames out",
+	 .stretches = {{14, RUN, NO}, {2.67, BLOCK(WAIT_SLEEP), CAP}},
+	 .wall_varies_ms = 0.3,
+	 .work_varies_ms = 0.9,
+	 .word = BOUND_CAP},
+	{.name = "not cap: it sleeps for as long whatever its work does",
+	 .stretches = {{14, RUN, NO}, {2.67, BLOCK(WAIT_SLEEP), CAP}},
+	 .wall_varies_ms = 0.9,
+	 .work_varies_ms = 0.9,
+	 .word = BOUND_CPU,
+	 .says = "The 2.67 ms that it waited as for a limiter or the display even nothing out."},
+	{.name = "not cap: a lock, and a sleep in the present of a moment",
+	 .stretches = {{2, RUN, NO}, {5, BLOCK(WAIT_LOCK), NO}, {1, BLOCK(WAIT_SLEEP), PRESENT}},
+	 .wall_varies_ms = 0.5,
+	 .work_varies_ms = 0.5,
+	 .word = BOUND_LOCK},
+	{.name = "cap: it sleeps, unmarked, and frames are even",
+	 .stretches = {{13, RUN, NO}, {3, BLOCK(WAIT_SLEEP), NO}},
+	 .wall_varies_ms = 0.1,
+	 .work_varies_ms = 0.1,
+	 .word = BOUND_CAP},
+	{.name = "not cap: it sleeps, unmarked, and frames are as long as they come",
+	 .stretches = {{13, RUN, NO}, {3, BLOCK(WAIT_SLEEP), NO}},
+	 .wall_varies_ms = 0.5,
+	 .work_varies_ms = 0.5,
+	 .word = BOUND_CPU},
+	{.name = "cap: the work is as even as the frames, and the slack is large",
+	 .stretches = {{9, RUN, NO}, {7, BLOCK(WAIT_SLEEP), CAP}},
+	 .wall_varies_ms = 0.1,
+	 .work_varies_ms = 0.1,
+	 .word = BOUND_CAP},
+	{.name = "not cap: the work is as even as the frames, and the slack is small",
+	 .stretches = {{15, RUN, NO}, {1, BLOCK(WAIT_SLEEP), CAP}},
+	 .wall_varies_ms = 0.1,
+	 .work_varies_ms = 0.1,
+	 .word = BOUND_CPU},
+	{.name = "cap: most of the frame is slack, however frames vary",
+	 .stretches = {{4, RUN, NO}, {12, BLOCK(WAIT_SLEEP), CAP}},
+	 .wall_varies_ms = 0.9,
+	 .work_varies_ms = 0.9,
+	 .word = BOUND_CAP,
+	 .says = "It was done after 4.00 ms"},
+	{.name = "display: a small slack at its pace, however frames vary",
+	 .stretches = {{15, RUN, NO}, {1.67, BLOCK(WAIT_POLL), PRESENT}},
+	 .displays = "60",
+	 .wall_varies_ms = 0.9,
+	 .work_varies_ms = 0.9,
+	 .word = BOUND_DISPLAY},
 	/* cpu */
 	{.name = "cpu: it computes",
 	 .stretches = {{14, RUN, NO}, {2, BLOCK(WAIT_LOCK), NO}},
@@ -185,7 +236,15 @@ static const struct made made[] = {
 	 .word = BOUND_LOCK},
 	{.name = "not lock: the limiter's zone waits by one",
 	 .stretches = {{6, RUN, NO}, {10, BLOCK(WAIT_LOCK), CAP}},
-	 .word = BOUND_CAP},
+	 .word = BOUND_CAP,
+	 .says = "The kernel denies 10.00 ms of its wait zones: most of that it waited for a "
+		 "lock."},
+	{.name = "not io: the present's zone waits for a disk",
+	 .stretches = {{6, RUN, NO},
+		       {10, BLOCK(WAIT_DISK), PRESENT},
+		       {1, BLOCK(WAIT_MEMORY), PRESENT}},
+	 .word = BOUND_UNKNOWN,
+	 .says = "denies 11.00 ms of its wait zones: most of that it waited for input or output."},
 	/* io */
 	{.name = "io: it syncs",
 	 .stretches = {{6, RUN, NO}, {10, BLOCK(WAIT_DISK), NO}},
@@ -269,6 +328,10 @@ static void the_word_is_right(void **state)
 	if (m->displays)
 		assert_int_equal(displays_parse(m->displays, &displays), 0);
 	v.usual_ns = m->usual_ms > 0 ? (int64_t)(m->usual_ms * 1e6) : wall;
+	if (m->wall_varies_ms > 0)
+		v.spread = (struct verdict_spread){.frames = 121,
+						   .wall_ns = (int64_t)(m->wall_varies_ms * 1e6),
+						   .work_ns = (int64_t)(m->work_varies_ms * 1e6)};
 	v.gpu_busy_ns = m->gpu_ms > 0 ? (int64_t)(m->gpu_ms * 1e6) : NS_UNKNOWN;
 	v.fit = displays_fit(&displays, v.usual_ns);
 	if (m->cpu_ms > 0)
@@ -284,7 +347,7 @@ static void the_word_is_right(void **state)
 		const struct verdict_evidence *e = &v.evidence[part];
 
 		assert_true(v.ns[part] >= 0);
-		assert_int_equal(e->zone_ns + e->kernel_ns + e->both_ns, v.ns[part]);
+		assert_int_equal(e->zone_ns + e->kernel_ns + e->both_ns + e->denied_ns, v.ns[part]);
 		sum += v.ns[part];
 	}
 	assert_int_equal(sum, wall);
@@ -292,6 +355,7 @@ static void the_word_is_right(void **state)
 		print_error("%s: %s\n", verdict_bound_names[v.bound], v.sentence);
 	assert_int_equal(v.bound, m->word);
 	assert_true(!m->says || strstr(v.sentence, m->says));
+	assert_true(!m->says_not || !strstr(v.sentence, m->says_not));
 	assert_true(v.confidence >= 0 && v.confidence <= 1);
 	VEC_FREE(&sched);
 	VEC_FREE(&waits);
