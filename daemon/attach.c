@@ -482,7 +482,8 @@ int attach_new(struct drain *drain, struct listen *listen, struct loop_calls *ca
 	pthread_mutex_init(&a->asking, NULL);
 	pthread_mutex_init(&a->lock, NULL);
 	cond_init_monotonic(&a->wake);
-	say_state(a, SOURCE_OFF, "nothing is attached", "fprof attach PID");
+	status_source_first(status, "attach", SOURCE_OFF, "nothing is attached",
+			    "fprof attach PID");
 	r = -pthread_create(&a->thread, NULL, run, a);
 	a->running = r == 0;
 	if (r < 0) {

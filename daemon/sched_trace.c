@@ -117,6 +117,19 @@ static void helper_open(struct sched_trace *s)
 	status_source(s->status, "scheduler", SOURCE_ON, NULL, NULL);
 }
 
+/* Whether there can be a helper is known before a game needs one: it is tried once, and goes as
+ * soon as there is nothing to do. Whatever else needs one cannot be for the same reason. */
+static void helper_try(struct sched_trace *s)
+{
+	static const char *const others[] = {"attach", "stacks"};
+	size_t i;
+
+	helper_open(s);
+	for (i = 0; i < ARRAY_SIZE(others) && !s->open; i++)
+		status_source(s->status, others[i], SOURCE_UNAVAILABLE, s->client.reason,
+			      s->client.fix);
+}
+
 /* From here on nothing is known of anybody, until the next event. */
 static void note_lost(struct sched_trace *s)
 {
@@ -418,6 +431,7 @@ static void *run(void *userdata)
 {
 	struct sched_trace *s = userdata;
 
+	helper_try(s);
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		take_over(s);

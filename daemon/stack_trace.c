@@ -92,11 +92,13 @@ static void sampled_free(struct sampled *s)
 
 /* ---- the helper ---- */
 
+static const char off_reason[] = "no session is sampled: it is off by default";
+static const char off_fix[] =
+	"sampling = yes in fprofd.conf, or for a game that is live: fprof sampling on";
+
 static void say_off(struct stack_trace *s)
 {
-	status_source(
-		s->status, "stacks", SOURCE_OFF, "no session is sampled: it is off by default",
-		"sampling = yes in fprofd.conf, or for a game that is live: fprof sampling on");
+	status_source(s->status, "stacks", SOURCE_OFF, off_reason, off_fix);
 }
 
 static size_t sampled_now(const struct stack_trace *s)
@@ -587,7 +589,7 @@ static int start(struct stack_trace *s)
 		r = cond_init_monotonic(&s->settled);
 	if (r < 0)
 		return r;
-	say_off(s);
+	status_source_first(s->status, "stacks", SOURCE_OFF, off_reason, off_fix);
 	r = pthread_create(&s->thread, NULL, run, s);
 	s->running = r == 0;
 	return -r;

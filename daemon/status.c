@@ -76,6 +76,20 @@ void status_source(struct status *status, const char *name, enum source_state st
 	pthread_mutex_unlock(&status->lock);
 }
 
+void status_source_first(struct status *status, const char *name, enum source_state state,
+			 const char *reason, const char *fix)
+{
+	uint32_t before;
+	struct status_source *source;
+
+	pthread_mutex_lock(&status->lock);
+	before = status->now.source_count;
+	source = source_get(&status->now, name);
+	if (source && status->now.source_count > before)
+		source_set(source, state, reason, fix);
+	pthread_mutex_unlock(&status->lock);
+}
+
 void status_awaits(struct status *status, const char *name, const char *reason, const char *fix)
 {
 	const struct status_source *source;

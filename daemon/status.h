@@ -35,6 +35,9 @@ void status_free(struct status *status);
 /* Sets or replaces the source called name; reason and fix may be NULL. */
 void status_source(struct status *status, const char *name, enum source_state state,
 		   const char *reason, const char *fix);
+/* The same, unless something was said of it before. */
+void status_source_first(struct status *status, const char *name, enum source_state state,
+			 const char *reason, const char *fix);
 /* From now on the source called name waits for an answer: while it has done so for longer than a
  * second it is degraded, for this reason (a literal, as fix is). NULL: it waits no more. */
 void status_awaits(struct status *status, const char *name, const char *reason, const char *fix);

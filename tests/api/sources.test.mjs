@@ -35,6 +35,13 @@ for (const [what, through, reason, fix] of lacks)
 			return t.skip(`it cannot be taken away here: ${able.stderr ?? able.error}`);
 		await world.startDaemon([], {}, command);
 		const namespaced = command.includes('--pid');
+		let early;
+		await until({ toString: () => `before a game is there it is said: ${JSON.stringify(early)}` }, async () => {
+			early = (await world.api('/status')).sources.filter(({ name }) => ['scheduler', 'attach', 'stacks'].includes(name));
+			return early.length === 3 && early.every((one) => one.state === 'unavailable');
+		});
+		for (const one of early)
+			assert.match(`${one.reason} ${one.fix}`, reason);
 		const answer = await world.request('POST', '/api/v1/attachments', { headers: { 'content-type': 'application/json' },
 			body: JSON.stringify({ pid: namespaced ? 1 : world.daemon.pid }) });
 		assert.equal(answer.status, 503, answer.text);

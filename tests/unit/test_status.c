@@ -41,6 +41,21 @@ static void test_a_source_is_set_and_replaced(void **state)
 	assert_string_equal(s.sources[1].reason, "");
 }
 
+static void test_what_was_said_before_stands(void **state)
+{
+	static struct status_snapshot s;
+
+	status_source_first(*state, "attach", SOURCE_OFF, "nothing is attached", NULL);
+	status_snapshot(*state, &s);
+	assert_string_equal(s.sources[0].reason, "nothing is attached");
+	status_source(*state, "attach", SOURCE_UNAVAILABLE, "nobody listens", "start it");
+	status_source_first(*state, "attach", SOURCE_OFF, "nothing is attached", NULL);
+	status_snapshot(*state, &s);
+	assert_int_equal(s.source_count, 1);
+	assert_int_equal(s.sources[0].state, SOURCE_UNAVAILABLE);
+	assert_string_equal(s.sources[0].reason, "nobody listens");
+}
+
 static void test_bounds(void **state)
 {
 	static struct status_snapshot s;
@@ -116,6 +131,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_a_source_is_set_and_replaced),
+		T(test_what_was_said_before_stands),
 		T(test_bounds),
 		T(test_refusals_newest_first_and_counted),
 		T(test_threads),
