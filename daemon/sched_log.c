@@ -13,6 +13,15 @@
 #define RECORD_BYTES_MAX 64u
 
 /* The state that follows r; an interval that does not change is the same one going on. */
+/* A wait for a lock that a timer ended was one for its time to pass: nobody let go. */
+static enum wait_reason waited_for(const struct sched_interval *now, const struct sched_record *r)
+{
+	return now->state == SCHED_STATE_BLOCKED && now->reason == WAIT_LOCK &&
+			       r->kind == SCHED_WAKE && r->flags & SCHED_BY_INTERRUPT
+		       ? WAIT_SLEEP
+		       : now->reason;
+}
+
 static struct sched_interval follow(const struct sched_interval *now, const struct sched_record *r)
 {
 	struct sched_interval next = {.t0 = r->t, .t1 = INT64_MAX};
@@ -39,7 +48,7 @@ static struct sched_interval follow(const struct sched_interval *now, const stru
 		if (now->state != SCHED_STATE_BLOCKED && now->state != SCHED_STATE_UNKNOWN)
 			return *now;
 		next.state = SCHED_STATE_RUNNABLE;
-		next.reason = now->reason;
+		next.reason = waited_for(now, r);
 		next.wake_flags = r->flags;
 		next.who = r->who;
 		return next;
@@ -321,6 +330,7 @@ int sched_reader_next(struct sched_reader *r, struct sched_interval *ret_interva
 		if (r->now.t0 == before.t0 && r->now.state == before.state)
 			continue; /* nothing changed */
 		before.t1 = r->now.t0;
+		before.reason = waited_for(&before, &record);
 		*ret_interval = before;
 		return 1;
 	}

@@ -16,6 +16,7 @@
 #define THREADS_MAX 4096u
 #define GONE_MAX    (THREADS_MAX / 4)
 #define TASK_DEAD   0x80u    /* a state of the kernel: it was switched out for good */
+#define TASK_HELD   0x0cu    /* stopped, or by a tracer */
 #define FD_KNOWN_NS NS_PER_S /* what a descriptor is, is asked again after it */
 
 static void thread_free(struct sched_thread *thread)
@@ -109,15 +110,23 @@ static struct sched_who who_of(const struct sched_process *p, const struct probe
 static enum wait_reason reason_of(struct sched_process *p, const struct sched_thread *thread,
 				  const struct probe_event *e)
 {
+	int32_t syscall = e->flags & PROBE_COMPAT ? wait_native_of(e->syscall) : e->syscall;
+	bool io = e->flags & PROBE_IO_WAIT;
 	enum fd_class class = FD_UNKNOWN;
 
-	if (e->flags & PROBE_COMPAT)
+	if (e->state & TASK_HELD)
 		return WAIT_OTHER;
-	if (wait_is_restart(e->syscall))
+	if (e->flags & PROBE_IO_WORKER)
+		return io ? WAIT_DISK : WAIT_OTHER;
+	if (syscall < 0)
+		return wait_reason_of_fault(io, e->flags & PROBE_MEMORY_STALL);
+	if (wait_is_restart(syscall))
 		return thread->last_block;
-	if (wait_wants_fd(e->syscall) && e->arg0 <= INT32_MAX)
+	if (wait_is_sleep(syscall, e->arg0, e->arg1))
+		return WAIT_SLEEP;
+	if ((wait_wants_fd(syscall) || e->flags & PROBE_POLL_FD) && e->arg0 <= INT32_MAX)
 		class = fd_class_now(p, (int32_t)e->arg0);
-	return wait_reason_of(e->syscall, class);
+	return wait_reason_of(syscall, class);
 }
 
 static void record_out(struct sched_process *p, struct sched_thread *thread,

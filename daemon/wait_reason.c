@@ -20,11 +20,16 @@ const char *const wait_reason_names[WAIT_REASONS] = {"other", "lock",	"sleep", "
 static const struct {
 	int32_t syscall;
 	enum wait_reason reason;
-	bool fd; /* the descriptor decides, where it is known */
+	bool fd; /* its first argument is the descriptor that decides */
 } table[] = {
 	{SYS_futex, WAIT_LOCK, false},
 	{SYS_futex_waitv, WAIT_LOCK, false},
 	{SYS_futex_wait, WAIT_LOCK, false},
+	{SYS_flock, WAIT_LOCK, false},
+	{SYS_semop, WAIT_LOCK, false},
+	{SYS_semtimedop, WAIT_LOCK, false},
+	{SYS_msgrcv, WAIT_LOCK, false},
+	{SYS_msgsnd, WAIT_LOCK, false},
 	{SYS_nanosleep, WAIT_SLEEP, false},
 	{SYS_clock_nanosleep, WAIT_SLEEP, false},
 	{SYS_read, WAIT_READ, true},
@@ -32,9 +37,13 @@ static const struct {
 	{SYS_readv, WAIT_READ, true},
 	{SYS_preadv, WAIT_READ, true},
 	{SYS_preadv2, WAIT_READ, true},
-	{SYS_openat, WAIT_READ, false},
-	{SYS_getdents64, WAIT_READ, false},
-	{SYS_statx, WAIT_READ, false},
+	{SYS_openat, WAIT_DISK, false},
+	{SYS_getdents64, WAIT_DISK, false},
+	{SYS_statx, WAIT_DISK, false},
+	{SYS_newfstatat, WAIT_DISK, false},
+	{SYS_unlinkat, WAIT_DISK, false},
+	{SYS_renameat2, WAIT_DISK, false},
+	{SYS_mkdirat, WAIT_DISK, false},
 	{SYS_io_uring_enter, WAIT_READ, false},
 	{SYS_io_getevents, WAIT_READ, false},
 	{SYS_write, WAIT_WRITE, true},
@@ -73,7 +82,12 @@ static const struct {
 	{SYS_poll, WAIT_POLL, false},
 	{SYS_select, WAIT_POLL, false},
 	{SYS_epoll_wait, WAIT_POLL, false},
-	{SYS_open, WAIT_READ, false},
+	{SYS_open, WAIT_DISK, false},
+	{SYS_stat, WAIT_DISK, false},
+	{SYS_lstat, WAIT_DISK, false},
+	{SYS_unlink, WAIT_DISK, false},
+	{SYS_rename, WAIT_DISK, false},
+	{SYS_mkdir, WAIT_DISK, false},
 #endif
 };
 
@@ -97,6 +111,8 @@ enum fd_class fd_class_of(const char *target)
 		     {"/dev/nvidia", FD_GPU},
 		     {"/dev/kfd", FD_GPU},
 		     {"anon_inode:sync_file", FD_GPU},
+		     {"anon_inode:[timerfd]", FD_TIMER},
+		     {"anon_inode:[eventfd]", FD_LOCK},
 		     {"/dev/ntsync", FD_LOCK},
 		     {"anon_inode:ntsync", FD_LOCK},
 		     {"/", FD_FILE}};
@@ -124,15 +140,114 @@ enum wait_reason wait_reason_of(int32_t syscall, enum fd_class fd)
 {
 	size_t i = find(syscall);
 
-	if (syscall < 0)
-		return WAIT_MEMORY;
 	if (i == ARRAY_SIZE(table))
 		return WAIT_OTHER;
-	if (table[i].fd && fd == FD_SOCKET)
+	switch (fd) {
+	case FD_SOCKET:
 		return WAIT_SOCKET;
-	if (table[i].fd && fd == FD_GPU)
+	case FD_GPU:
 		return WAIT_GPU;
-	if (table[i].fd && fd == FD_LOCK)
+	case FD_LOCK:
 		return WAIT_LOCK;
-	return table[i].reason;
+	case FD_TIMER:
+		return WAIT_SLEEP;
+	default:
+		return table[i].reason;
+	}
+}
+
+enum wait_reason wait_reason_of_fault(bool io, bool stalled)
+{
+	return io && !stalled ? WAIT_DISK : WAIT_MEMORY;
+}
+
+bool wait_is_sleep(int32_t syscall, uint64_t arg0, uint64_t arg1)
+{
+	switch (syscall) {
+#ifdef SYS_poll
+	case SYS_poll:
+#endif
+	case SYS_ppoll:
+		return arg1 == 0;
+#ifdef SYS_select
+	case SYS_select:
+#endif
+	case SYS_pselect6:
+		return arg0 == 0;
+	default:
+		return false;
+	}
+}
+
+#ifdef __x86_64__
+/* arch/x86/entry/syscalls/syscall_32.tbl of the kernel: those that block, and are in the table. */
+static const struct {
+	int32_t compat, native;
+} compats[] = {
+	{0, SYS_restart_syscall},
+	{3, SYS_read},
+	{4, SYS_write},
+	{5, SYS_open},
+	{10, SYS_unlink},
+	{38, SYS_rename},
+	{45, SYS_brk},
+	{54, SYS_ioctl},
+	{91, SYS_munmap},
+	{118, SYS_fsync},
+	{125, SYS_mprotect},
+	{142, SYS_select},
+	{143, SYS_flock},
+	{144, SYS_msync},
+	{145, SYS_readv},
+	{146, SYS_writev},
+	{148, SYS_fdatasync},
+	{162, SYS_nanosleep},
+	{168, SYS_poll},
+	{180, SYS_pread64},
+	{181, SYS_pwrite64},
+	{192, SYS_mmap},
+	{219, SYS_madvise},
+	{220, SYS_getdents64},
+	{240, SYS_futex},
+	{256, SYS_epoll_wait},
+	{267, SYS_clock_nanosleep},
+	{295, SYS_openat},
+	{300, SYS_newfstatat},
+	{301, SYS_unlinkat},
+	{308, SYS_pselect6},
+	{309, SYS_ppoll},
+	{319, SYS_epoll_pwait},
+	{337, SYS_recvmmsg},
+	{353, SYS_renameat2},
+	{362, SYS_connect},
+	{364, SYS_accept4},
+	{369, SYS_sendto},
+	{370, SYS_sendmsg},
+	{371, SYS_recvfrom},
+	{372, SYS_recvmsg},
+	{383, SYS_statx},
+	{407, SYS_clock_nanosleep},
+	{413, SYS_pselect6},
+	{414, SYS_ppoll},
+	{417, SYS_recvmmsg},
+	{420, SYS_semtimedop},
+	{422, SYS_futex},
+	{426, SYS_io_uring_enter},
+	{441, SYS_epoll_pwait2},
+	{449, SYS_futex_waitv},
+};
+#endif
+
+int32_t wait_native_of(int32_t compat)
+{
+	if (compat < 0)
+		return compat;
+#ifdef __x86_64__
+	for (size_t i = 0; i < ARRAY_SIZE(compats); i++)
+		if (compats[i].compat == compat)
+			return compats[i].native;
+	if (compat == 102) /* socketcall, whichever */
+		return SYS_recvfrom;
+#endif
+	return INT32_MAX;
 }

@@ -33,6 +33,10 @@ enum probe_flags {
 	PROBE_KERNEL_THREAD = 1 << 2, /* other is a thread of the kernel */
 	PROBE_OTHER_IDLE = 1 << 3,    /* other is the idle task */
 	PROBE_COMPAT = 1 << 4,	      /* syscall is a number of the 32-bit table */
+	PROBE_IO_WORKER = 1 << 5,     /* OUT: a worker of io_uring; syscall is -1 */
+	PROBE_IO_WAIT = 1 << 6,	      /* OUT: it waits for what is read or written (in_iowait) */
+	PROBE_MEMORY_STALL = 1 << 7,  /* OUT: because memory is short (in_memstall) */
+	PROBE_POLL_FD = 1 << 8,	      /* OUT: a poll of one descriptor, which is arg0 */
 };
 
 struct probe_event {
@@ -44,7 +48,7 @@ struct probe_event {
 	uint32_t state;	 /* OUT: of the kernel; 0: runnable, 1: sleeps, 2: sleeps uninterruptibly,
 			    0x80: it has ended */
 	int32_t syscall; /* OUT: in which it blocks; -1: none (a fault, or preempted user code) */
-	uint64_t arg0, arg1; /* OUT: of the system call */
+	uint64_t arg0, arg1; /* OUT: of the system call, see PROBE_POLL_FD */
 	char other_comm[16];
 };
 

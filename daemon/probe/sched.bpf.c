@@ -41,6 +41,8 @@ struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	char comm[16];
+	unsigned in_iowait : 1;
+	unsigned in_memstall : 1; /* where the kernel has PSI */
 } __attribute__((preserve_access_index));
 
 #if defined(__TARGET_ARCH_x86)
@@ -131,11 +133,42 @@ static __always_inline void event_put(struct probe_event *e)
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
+#if defined(__TARGET_ARCH_x86)
+#define SYS_POLL  7
+#define SYS_PPOLL 271
+#else
+#define SYS_POLL  73
+#define SYS_PPOLL 73
+#endif
+
+/* What a poll of one descriptor waits for is that: struct pollfd begins with it. */
+static __always_inline void read_poll(struct probe_event *e)
+{
+	const void *pollfd = (const void *)e->arg0;
+
+	if ((e->syscall != SYS_POLL && e->syscall != SYS_PPOLL) || e->arg1 != 1 ||
+	    e->flags & PROBE_COMPAT)
+		return;
+	e->arg0 = 0;
+	if (bpf_probe_read_user(&e->arg0, sizeof(__s32), pollfd) == 0)
+		e->flags |= PROBE_POLL_FD;
+}
+
+static __always_inline void read_wait(struct probe_event *e, struct task_struct *task)
+{
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		e->flags |= PROBE_IO_WAIT;
+	if (bpf_core_field_exists(task->in_memstall) && BPF_CORE_READ_BITFIELD(task, in_memstall))
+		e->flags |= PROBE_MEMORY_STALL;
+}
+
 static __always_inline void read_syscall(struct probe_event *e, struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	/* io_uring's workers inherit the number with which they were made */
+	if (task->flags & PF_IO_WORKER)
+		e->flags |= PROBE_IO_WORKER;
 	if (task->flags & (PF_IO_WORKER | PF_KTHREAD))
 		return;
 #if defined(__TARGET_ARCH_x86)
@@ -165,7 +198,9 @@ int fprof_switch(__u64 *ctx)
 			e->state = has_prev_state ? (__u32)ctx[3] : prev->__state;
 			if (preempted || e->state == 0)
 				e->flags |= PROBE_PREEMPTED;
+			read_wait(e, prev);
 			read_syscall(e, prev);
+			read_poll(e);
 			event_other(e, next);
 			event_put(e);
 		}

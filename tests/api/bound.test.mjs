@@ -27,19 +27,23 @@ after(() => world.close());
 const idle = [
 	['sleep', 'cap', 'cap'],
 	['cap', 'cap', 'cap'],
+	['nap', 'cap', 'cap'],
+	['timed', 'cap', 'cap'],
+	['timer', 'cap', 'cap'],
 	['present', 'display', 'present'],
 	['lock', 'lock', 'lock'],
 	['chain', 'lock', 'lock'],
 	['read', 'io', 'io'],
 	['disk', 'io', 'io'],
 	['fault', 'memory', 'memory'],
-	['cold', 'memory', 'memory'],
+	['cold', 'io', 'io'],
 	['poll', 'unknown', 'other'],
 	['idle', 'gpu', 'cap'],
 ];
 const busy = [
 	['cpu', 'cpu', 'cpu'],
 	['copy', 'cpu', 'cpu'],
+	['mapped', 'memory', 'memory'],
 	['worked', 'cap', 'cap'],
 	['spun', 'cap', 'spin'],
 	['shown', 'display', 'present'],
@@ -48,9 +52,9 @@ const busy = [
 	['crowd', 'scheduler', 'runnable'],
 ];
 /** Least share of the part, where it is not nearly all. */
-const shares = { worked: 0.3, shown: 0.3, disk: 0, cold: 0.1, chain: 0.5 };
+const shares = { worked: 0.3, shown: 0.3, disk: 0, cold: 0.1, chain: 0.5, mapped: 0.3 };
 /** Of these the disk decides. */
-const byDisk = { disk: 'io', cold: 'memory' };
+const byDisk = { disk: 'io', cold: 'io' };
 
 /** As long as it was asked to be, and not for want of a CPU: what was late does not wait. */
 const undisturbed = (one) => share(one, 'runnable') < 0.2 && one.wall_ns > 0.8 * MS * 1e6;

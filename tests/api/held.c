@@ -2,20 +2,21 @@
 /*
  * A game whose frames are held by what is asked for: held MODE FRAMES MS. Each frame computes for a
  * moment and then, for MS (33.3 is fine): cpu computes; copy copies memory; sleep sleeps, unmarked;
- * poll waits for what never comes; lock waits for a mutex that the thread "holder" has; disk syncs
- * a file; cold reads a page that is on the disk only; fault waits for a page that a thread hands
- * out late; read waits for a pipe; move computes on another CPU than in the frame before; ioctl
- * asks a GPU's device; starve computes beside a busy loop of the same CPU, crowd beside such
- * threads of its own; gpu has a GPU span of the whole frame while it computes, idle one while it
- * sleeps in the limiter. cap and present wait in such a zone until MS after the frame before,
- * worked and shown compute for a quarter of it first, once does and, each 50th frame, sleeps
- * unmarked for 20 MS, spun waits without sleeping. swap hands a byte to and fro between two
- * threads, MS thousand times, once a line on stdin says so. chain waits for the thread "A", which
- * waits for "B", which computes; beside has "B" compute while it computes itself, half as long, and
- * then waits for it; spawn makes a thread that computes, after so many others that no table of
- * threads holds them all.
- * even and paid compute for 0.6 to 0.95 of MS, which changes; then even sleeps in the limiter until
- * MS after the frame before, paid for a tenth of it whatever it computed.
+ * poll waits for what never comes, nap for nothing at all, timed for a condition and
+ * timer for a timerfd; mapped changes its map of memory while another thread fills some; lock waits
+ * for a mutex that the thread "holder" has; disk syncs a file; cold reads a page that is on the
+ * disk only; fault waits for a page that a thread hands out late; read waits for a pipe; move
+ * computes on another CPU than in the frame before; ioctl asks a GPU's device; starve computes
+ * beside a busy loop of the same CPU, crowd beside such threads of its own; gpu has a GPU span of
+ * the whole frame while it computes, idle one while it sleeps in the limiter. cap and present wait
+ * in such a zone until MS after the frame before, worked and shown compute for a quarter of it
+ * first, once does and, each 50th frame, sleeps unmarked for 20 MS, spun waits without sleeping.
+ * swap hands a byte to and fro between two threads, MS thousand times, once a line on stdin says
+ * so. chain waits for the thread "A", which waits for "B", which computes; beside has "B" compute
+ * while it computes itself, half as long, and then waits for it; spawn makes a thread that
+ * computes, after so many others that no table of threads holds them all. even and paid compute for
+ * 0.6 to 0.95 of MS, which changes; then even sleeps in the limiter until MS after the frame
+ * before, paid for a tenth of it whatever it computed.
  */
 #include <fprof.h>
 
@@ -34,6 +35,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -298,6 +300,82 @@ static void make_late_pages(int frames)
 	pthread_detach(thread);
 }
 
+/* Two pipes into which nobody writes. */
+static void poll_pipes(void)
+{
+	static struct pollfd ends[2];
+	int pipes[2][2], i;
+
+	for (i = 0; i < 2 && !ends[i].events; i++)
+		if (pipe(pipes[i]) == 0)
+			ends[i] = (struct pollfd){.fd = pipes[i][0], .events = POLLIN};
+	poll(ends, 2, (int)ms);
+}
+
+/* For a condition that never comes: a futex whose wait a timer ends. */
+static void wait_in_vain(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_nsec += (long)(ms * 1e6);
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&mutex);
+	while (pthread_cond_timedwait(&never, &mutex, &end) == 0)
+		;
+	pthread_mutex_unlock(&mutex);
+}
+
+static void read_timer(void)
+{
+	static int timer = -1;
+	const struct itimerspec once = {.it_value = {.tv_nsec = (long)(ms * 1e6)}};
+	uint64_t expired;
+
+	if (timer < 0)
+		timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	timerfd_settime(timer, 0, &once, NULL);
+	if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
+		exit(3);
+}
+
+/* Fills memory, and has the process's map of it to itself meanwhile. */
+static void *fill_memory(void *userdata)
+{
+	const size_t bytes = 16 << 20;
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	sem_post(userdata);
+	madvise(memory, bytes, MADV_POPULATE_WRITE);
+	munmap(memory, bytes);
+	return NULL;
+}
+
+/* Changes the map while another thread fills memory. */
+static void map_beside(void)
+{
+	static char *page;
+	pthread_t thread;
+	sem_t begun;
+	int i;
+
+	if (!page)
+		page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sem_init(&begun, 0, 0);
+	pthread_create(&thread, NULL, fill_memory, &begun);
+	sem_wait(&begun);
+	for (i = 0; i < 20; i++) {
+		mprotect(page, 4096, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE);
+		compute(0.05);
+	}
+	pthread_join(thread, NULL);
+}
+
 /* A page of a file that memory has not: it is thrown out first. */
 static void read_cold(void)
 {
@@ -466,7 +544,15 @@ static void hold_frame(const char *mode)
 	} else if (!strcmp(mode, "ioctl")) {
 		ask_gpu();
 	} else if (!strcmp(mode, "poll")) {
+		poll_pipes();
+	} else if (!strcmp(mode, "nap")) {
 		poll(NULL, 0, (int)ms);
+	} else if (!strcmp(mode, "timed")) {
+		wait_in_vain();
+	} else if (!strcmp(mode, "timer")) {
+		read_timer();
+	} else if (!strcmp(mode, "mapped")) {
+		map_beside();
 	} else if (!strcmp(mode, "read")) {
 		read_pipe();
 	} else if (!strcmp(mode, "fault")) {

@@ -262,8 +262,27 @@ static void descriptors_tell_what_is_waited_for(void **state)
 	assert_int_equal(wait_reason_of(SYS_ioctl, fd_class_of("/dev/ntsync")), WAIT_LOCK);
 	assert_int_equal(wait_reason_of(SYS_ioctl, fd_class_of("/dev/tty")), WAIT_OTHER);
 	assert_int_equal(wait_reason_of(SYS_fsync, FD_UNKNOWN), WAIT_DISK);
-	assert_int_equal(wait_reason_of(-1, FD_UNKNOWN), WAIT_MEMORY);
+	assert_int_equal(wait_reason_of(SYS_read, fd_class_of("anon_inode:[timerfd]")), WAIT_SLEEP);
+	assert_int_equal(wait_reason_of(SYS_read, fd_class_of("anon_inode:[eventfd]")), WAIT_LOCK);
+	assert_int_equal(wait_reason_of(SYS_ppoll, fd_class_of("anon_inode:sync_file")), WAIT_GPU);
+	assert_int_equal(wait_reason_of(SYS_ppoll, FD_FILE), WAIT_POLL);
+	assert_int_equal(wait_reason_of(SYS_semtimedop, FD_UNKNOWN), WAIT_LOCK);
+	assert_int_equal(wait_reason_of(SYS_unlinkat, FD_UNKNOWN), WAIT_DISK);
 	assert_int_equal(wait_reason_of(100000, FD_SOCKET), WAIT_OTHER);
+	assert_int_equal(wait_reason_of_fault(true, false), WAIT_DISK);
+	assert_int_equal(wait_reason_of_fault(true, true), WAIT_MEMORY);
+	assert_int_equal(wait_reason_of_fault(false, false), WAIT_MEMORY);
+	assert_true(wait_is_sleep(SYS_ppoll, 0, 0));
+	assert_false(wait_is_sleep(SYS_ppoll, 0, 1));
+	assert_true(wait_is_sleep(SYS_pselect6, 0, 1));
+	assert_false(wait_is_sleep(SYS_futex, 0, 0));
+	assert_int_equal(wait_native_of(-1), -1);
+	assert_int_equal(wait_native_of(250), INT32_MAX);
+#ifdef __x86_64__
+	assert_int_equal(wait_native_of(240), SYS_futex);
+	assert_int_equal(wait_native_of(162), SYS_nanosleep);
+	assert_int_equal(wait_native_of(102), SYS_recvfrom);
+#endif
 	assert_true(wait_wants_fd(SYS_read));
 	assert_false(wait_wants_fd(SYS_futex));
 }

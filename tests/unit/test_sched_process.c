@@ -10,6 +10,7 @@
 #include "daemon/sched_process.h"
 
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,6 +60,98 @@ static struct sched_interval state_at(struct sched_process *p, int64_t t)
 	batch_free(batch);
 	return found;
 }
+
+/* What it blocks for, as one event of the kernel tells. */
+static enum wait_reason reason_of(struct probe_event e)
+{
+	struct sched_process p = game_new();
+	enum wait_reason reason;
+
+	e.tid = TID;
+	e.tgid = (uint32_t)p.pid;
+	e.kind = PROBE_OUT;
+	e.state = e.state ? e.state : 1;
+	assert_int_equal(sched_process_take(&p, &e, 10), 0);
+	take(&p, PROBE_IN, -1, 20);
+	reason = state_at(&p, 10).reason;
+	sched_process_deinit(&p);
+	return reason;
+}
+
+static void a_page_of_a_file_is_disk_one_that_memory_lacks_is_memory(void **state)
+{
+	(void)state;
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .flags = PROBE_IO_WAIT}),
+			 WAIT_DISK);
+	assert_int_equal(reason_of((struct probe_event){
+				 .syscall = -1, .flags = PROBE_IO_WAIT | PROBE_MEMORY_STALL}),
+			 WAIT_MEMORY);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1}), WAIT_MEMORY);
+}
+
+static void a_worker_of_io_uring_and_a_stopped_thread_do_not_wait_for_memory(void **state)
+{
+	(void)state;
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .flags = PROBE_IO_WORKER}),
+			 WAIT_OTHER);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1,
+							.flags = PROBE_IO_WORKER | PROBE_IO_WAIT}),
+			 WAIT_DISK);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 4}), WAIT_OTHER);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 8}), WAIT_OTHER);
+}
+
+static void a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(reason_of((struct probe_event){.syscall = SYS_ppoll}), WAIT_SLEEP);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_equal(reason_of((struct probe_event){.syscall = SYS_ppoll,
+							.flags = PROBE_POLL_FD,
+							.arg0 = (uint64_t)ends[0],
+							.arg1 = 1}),
+			 WAIT_SOCKET);
+	assert_int_equal(
+		reason_of((struct probe_event){.syscall = SYS_ppoll, .arg0 = 4096, .arg1 = 2}),
+		WAIT_POLL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void a_lock_whose_wait_a_timer_ended_was_a_sleep(void **state)
+{
+	struct sched_process p = game_new();
+	const struct probe_event tick = {.tid = TID,
+					 .tgid = (uint32_t)p.pid,
+					 .kind = PROBE_WAKING,
+					 .flags = PROBE_INTERRUPT};
+
+	(void)state;
+	take(&p, PROBE_OUT, SYS_futex, 10);
+	assert_int_equal(sched_process_take(&p, &tick, 20), 0);
+	take(&p, PROBE_IN, -1, 30);
+	assert_int_equal(state_at(&p, 10).reason, WAIT_SLEEP);
+	take(&p, PROBE_OUT, SYS_futex, 40);
+	take(&p, PROBE_WAKING, -1, 50);
+	take(&p, PROBE_IN, -1, 60);
+	assert_int_equal(state_at(&p, 40).reason, WAIT_LOCK);
+	sched_process_deinit(&p);
+}
+
+#ifdef __x86_64__
+static void calls_of_the_32_bit_table_are_known(void **state)
+{
+	(void)state;
+	assert_int_equal(reason_of((struct probe_event){.syscall = 240, .flags = PROBE_COMPAT}),
+			 WAIT_LOCK);
+	assert_int_equal(reason_of((struct probe_event){.syscall = 407, .flags = PROBE_COMPAT}),
+			 WAIT_SLEEP);
+	assert_int_equal(reason_of((struct probe_event){.syscall = 202, .flags = PROBE_COMPAT}),
+			 WAIT_OTHER);
+}
+#endif
 
 /* A signal interrupts a sleep: the thread runs, and the kernel restarts the call. */
 static void a_restarted_call_waits_for_what_it_had_waited_for(void **state)
@@ -199,6 +292,13 @@ int main(void)
 		cmocka_unit_test(a_thread_that_is_gone_is_forgotten_when_it_is_stored),
 		cmocka_unit_test(threads_that_end_leave_no_trace),
 		cmocka_unit_test(who_wakes_another_runs),
+		cmocka_unit_test(a_page_of_a_file_is_disk_one_that_memory_lacks_is_memory),
+		cmocka_unit_test(a_worker_of_io_uring_and_a_stopped_thread_do_not_wait_for_memory),
+		cmocka_unit_test(a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it),
+		cmocka_unit_test(a_lock_whose_wait_a_timer_ended_was_a_sleep),
+#ifdef __x86_64__
+		cmocka_unit_test(calls_of_the_32_bit_table_are_known),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
