@@ -6,9 +6,10 @@
  * The rules: all time that a thread spent for itself (running, queueing for a CPU, waiting for a
  * disk) keeps its length, but for that in the zone or in zones inside of it. A wait that a thread
  * of the game ended lasts until that thread comes to where it ended it, and is no wait at all where
- * it came there first. A wait for the limiter, the display or the GPU, and any sleep, ends when it
- * ended: it would only have been longer. So no gain is larger than the zone's time on the critical
- * path, and it is smaller where the next longest path takes over.
+ * it came there first. A wait for the GPU, and where frames are even one for the limiter or the
+ * display and any sleep, ends when it ended: it would only have been longer. So no gain is larger
+ * than the zone's time on the critical path, and it is smaller where the next longest path takes
+ * over.
  */
 #ifndef FPROF_DAEMON_CRITICAL_GAIN_H
 #define FPROF_DAEMON_CRITICAL_GAIN_H

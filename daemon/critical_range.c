@@ -64,8 +64,9 @@ struct reading {
 	/* by node, and by thread for those without a track */
 	VEC(struct path_row) sums;
 	struct path_row *others;
-	bool *stood; /* by counted frame, without the kernel: its thread waited unseen; NULL: none
-		      */
+	bool *uneven; /* by counted frame: no wait evens it and those around it out */
+	bool *stood;  /* by counted frame, without the kernel: its thread waited unseen; NULL: none
+		       */
 	/* the track that is visited */
 	struct thread_cursor *now; /* NULL: none */
 	uint32_t track;
@@ -173,16 +174,29 @@ static int take(struct reading *x, const struct thread_cursor *c, int64_t ns,
 	return x->pieces ? keep(x, c, ns, zone) : 0;
 }
 
-/* The same for what is played. What sleeps, or waits for what paces it, wakes when it woke. */
+/* Does what the thread does now end when it ended, however early the thread had come to it? So does
+ * a wait for the GPU, and a sleep or a wait for the limiter or the display where frames are even:
+ * else it takes as long as it took. */
+static bool paces(const struct reading *x, const struct thread_cursor *c,
+		  const struct open_zone *zone)
+{
+	const struct path_interval *i = c->now;
+	bool blocked = !is_known(i) || i->state == SCHED_STATE_BLOCKED;
+	enum wait_reason reason = is_known(i) ? i->reason : WAIT_OTHER;
+
+	if (!blocked || (!zone->wait && reason != WAIT_SLEEP && reason != WAIT_GPU))
+		return false;
+	return zone->wait == FPROF_MARKER_WAIT_GPU || (!zone->wait && reason == WAIT_GPU) ||
+	       !x->uneven[c->frame];
+}
+
+/* The same for what is played. */
 static int play(struct reading *x, struct thread_cursor *c, int64_t ns,
 		const struct open_zone *zone)
 {
 	uint32_t what = zone->node == PATH_NOBODY ? GAIN_NODE_NONE : zone->node;
-	const struct path_interval *i = c->now;
 
-	if (!is_known(i) ? zone->wait != 0
-			 : i->state == SCHED_STATE_BLOCKED &&
-				   (zone->wait || i->reason == WAIT_SLEEP || i->reason == WAIT_GPU))
+	if (paces(x, c, zone))
 		what |= GAIN_UNTIL;
 	x->entries++;
 	return gain_add(&c->entries, &x->slabs, what, ns - c->since_ns);
@@ -504,27 +518,38 @@ static int find_paths(struct reading *x)
  */
 #define STOOD 0.1
 
-/* Without the kernel's word: which frames' threads did not run as long as they seem to have. */
-static int find_stood(struct history *h, struct reading *x)
+/* Is it likely that the frame's thread did not run as long as it seems to have? */
+static bool stood(const struct verdict_rans *rans, size_t near, const struct frame_row *row)
+{
+	struct verdict_ran ran = verdict_ran_of(rans, near);
+
+	return row->cpu_ns == NS_UNKNOWN || ran.unread ||
+	       (double)ran.not_run_ns > STOOD * (double)row->cpu_ns;
+}
+
+/* What the frames around say of each. */
+static int look_around(struct history *h, struct reading *x)
 {
 	const struct counted *counted = &x->c->tree.counted;
 	struct verdict_rans rans = {0};
+	struct verdict_spread spread;
+	int64_t usual_ns;
 	size_t i;
 	int r;
 
-	if (x->c->kernel)
-		return 0;
-	x->stood = calloc(counted->frames.count + 1, sizeof(*x->stood));
-	if (!x->stood)
+	x->uneven = calloc(counted->frames.count + 1, sizeof(*x->uneven));
+	x->stood = x->c->kernel ? NULL : calloc(counted->frames.count + 1, sizeof(*x->stood));
+	if (!x->uneven || (!x->c->kernel && !x->stood))
 		return -ENOMEM;
 	r = verdict_rans_read(h, x->range, &rans);
 	for (i = 0; i < counted->frames.count && r == 0; i++) {
 		const struct frame_row *row = counted_row(x, i);
-		struct verdict_ran ran =
-			verdict_ran_of(&rans, verdict_rans_find(&rans, row->frame));
+		size_t near = verdict_rans_find(&rans, row->frame);
 
-		x->stood[i] = row->cpu_ns == NS_UNKNOWN || ran.unread ||
-			      (double)ran.not_run_ns > STOOD * (double)row->cpu_ns;
+		verdict_ran_usual(&rans, near, &usual_ns, &spread);
+		x->uneven[i] = verdict_evens(&spread, usual_ns) == PACE_NONE;
+		if (x->stood)
+			x->stood[i] = stood(&rans, near, row);
 	}
 	verdict_rans_deinit(&rans);
 	return r;
@@ -710,7 +735,7 @@ static int read_paths(struct history *h, struct reading *x)
 	if (r == 0)
 		r = find_paths(x);
 	if (r == 0)
-		r = find_stood(h, x);
+		r = look_around(h, x);
 	if (r == 0)
 		r = range_visit(h, x->range, &visitor);
 	if (r == 0)
@@ -730,6 +755,7 @@ static void reading_deinit(struct reading *x)
 {
 	free(x->threads);
 	free(x->others);
+	free(x->uneven);
 	free(x->stood);
 	VEC_FREE(&x->sums);
 	VEC_FREE(&x->stack);

@@ -484,27 +484,30 @@ static const char *pacer(enum verdict_bound bound, bool cap)
 					: "in the present";
 }
 
-enum pace { PACE_NONE, PACE_LIKELY, PACE_SURE };
+enum pace verdict_evens(const struct verdict_spread *spread, int64_t usual_ns)
+{
+	bool steady = (double)spread->wall_ns <= VERDICT_STEADY * (double)usual_ns;
+
+	if (spread->frames < VERDICT_EVENS_LEAST ||
+	    (double)spread->wall_ns <= VERDICT_EVENS * (double)spread->work_ns)
+		return PACE_SURE;
+	return steady ? PACE_LIKELY : PACE_NONE;
+}
 
 /* Is the slack of a frame that is as long as usual there to even frames out? A wait that takes the
  * same time whatever the work did holds no frame back but by itself. What the work of the frames
  * around did only zones tell: a sleep that is not in one is work to their rows. */
 static enum pace pace_of(const struct verdict *v, int64_t slack)
 {
-	const struct verdict_evidence *cap = &v->evidence[PART_CAP],
-				      *present = &v->evidence[PART_PRESENT];
-	int64_t unmarked = cap->kernel_ns + present->kernel_ns;
-	bool steady = (double)v->spread.wall_ns <= VERDICT_STEADY * (double)v->usual_ns;
+	int64_t unmarked = v->evidence[PART_CAP].kernel_ns + v->evidence[PART_PRESENT].kernel_ns;
 	bool fits = v->fit.refreshes != 0;
+	enum pace pace = verdict_evens(&v->spread, v->usual_ns);
 
-	if (slack >= held_by(v, largest(v, BOUNDS)) || fits ||
-	    v->spread.frames < VERDICT_EVENS_LEAST)
+	if (slack >= held_by(v, largest(v, BOUNDS)) || fits)
 		return PACE_SURE;
-	if (2 * unmarked > slack)
-		return steady ? PACE_LIKELY : PACE_NONE;
-	if ((double)v->spread.wall_ns <= VERDICT_EVENS * (double)v->spread.work_ns)
-		return PACE_SURE;
-	return steady && share(v, slack) >= VERDICT_SLACK_LARGE ? PACE_LIKELY : PACE_NONE;
+	if (pace == PACE_LIKELY && 2 * unmarked <= slack && share(v, slack) < VERDICT_SLACK_LARGE)
+		return PACE_NONE;
+	return pace;
 }
 
 /* A limiter and a display pace a frame by what they make it wait. */

@@ -91,6 +91,11 @@ struct verdict_spread {
 	int64_t work_ns; /* of their cpu by elimination, without what they waited in zones */
 };
 
+/* Are the frames even, whatever their work does? Sure: it varies by more. Likely: it is even, too.
+ */
+enum pace { PACE_NONE, PACE_LIKELY, PACE_SURE };
+enum pace verdict_evens(const struct verdict_spread *spread, int64_t usual_ns);
+
 /* A reading may miss what the thread ran since the scheduler last looked at it: two ticks, at most
  * so much. */
 #define VERDICT_RAN_SLACK_NS (10 * (int64_t)NS_PER_MS)

@@ -365,3 +365,30 @@ struct verdict_ran verdict_ran_of(const struct verdict_rans *rans, size_t i)
 	return thread ? ran_thread_frame(thread, &rans->near, rans->slack_ns, i)
 		      : (struct verdict_ran){0};
 }
+
+static int64_t middle_half(const double *sorted, size_t count)
+{
+	return count > 0 ? (int64_t)(statistics_percentile(sorted, count, 75) -
+				     statistics_percentile(sorted, count, 25))
+			 : 0;
+}
+
+void verdict_ran_usual(const struct verdict_rans *rans, size_t i, int64_t *ret_usual_ns,
+		       struct verdict_spread *ret_spread)
+{
+	double walls[2 * VERDICT_AROUND + 1], works[2 * VERDICT_AROUND + 1];
+	size_t k = i - MIN(i, (size_t)VERDICT_AROUND), count = 0, known = 0;
+
+	for (; k < rans->near.count && k <= i + VERDICT_AROUND; k++) {
+		const struct history_near *near = &rans->near.at[k];
+
+		walls[count++] = (double)(near->end_ns - near->begin_ns);
+		if (near->cpu_ns != NS_UNKNOWN)
+			works[known++] = (double)near->cpu_ns;
+	}
+	*ret_usual_ns = (int64_t)statistics_median(walls, count);
+	statistics_sort(works, known);
+	*ret_spread = (struct verdict_spread){.frames = (unsigned)known,
+					      .wall_ns = middle_half(walls, count),
+					      .work_ns = middle_half(works, known)};
+}

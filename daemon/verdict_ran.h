@@ -40,4 +40,9 @@ size_t verdict_rans_find(const struct verdict_rans *rans, uint64_t frame);
 /* Of the frame there: zero where nothing of it is known. */
 struct verdict_ran verdict_ran_of(const struct verdict_rans *rans, size_t i);
 
+/* What is usual of a frame, by its place in near, and those around it: the median wall time, and
+ * how much they vary. */
+void verdict_ran_usual(const struct verdict_rans *rans, size_t i, int64_t *ret_usual_ns,
+		       struct verdict_spread *ret_spread);
+
 #endif

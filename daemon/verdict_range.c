@@ -247,31 +247,6 @@ static int read_all(struct history *h, struct reading *r)
 	return rc < 0 ? rc : read_sched(h, r);
 }
 
-static int64_t middle_half(const double *sorted, size_t count)
-{
-	return count > 0 ? (int64_t)(statistics_percentile(sorted, count, 75) -
-				     statistics_percentile(sorted, count, 25))
-			 : 0;
-}
-
-/* What is usual of a frame and those around it. */
-static void set_usual(const history_nears_vec *near, size_t at, struct verdict *v)
-{
-	double walls[2 * VERDICT_AROUND + 1], works[2 * VERDICT_AROUND + 1];
-	size_t i = at - MIN(at, (size_t)VERDICT_AROUND), count = 0, known = 0;
-
-	for (; i < near->count && i <= at + VERDICT_AROUND; i++) {
-		walls[count++] = (double)(near->at[i].end_ns - near->at[i].begin_ns);
-		if (near->at[i].cpu_ns != NS_UNKNOWN)
-			works[known++] = (double)near->at[i].cpu_ns;
-	}
-	v->usual_ns = (int64_t)statistics_median(walls, count);
-	statistics_sort(works, known);
-	v->spread = (struct verdict_spread){.frames = (unsigned)known,
-					    .wall_ns = middle_half(walls, count),
-					    .work_ns = middle_half(works, known)};
-}
-
 /* Rows of GPUs come by frame: *next is the first that may be of this one. */
 static int64_t gpu_busy(const struct range *range, uint64_t frame, size_t *next)
 {
@@ -360,7 +335,7 @@ static void judge_frames(struct reading *r, const struct displays *displays, ver
 		memset(v, 0, sizeof(*v));
 		v->frame = row->frame;
 		v->events = events_of(r->range, i);
-		set_usual(&r->rans.near, near, v);
+		verdict_ran_usual(&r->rans, near, &v->usual_ns, &v->spread);
 		v->gpu_busy_ns = gpu_busy(r->range, row->frame, &gpu);
 		set_zone(r, i, v);
 		v->fit = displays_fit(displays, v->usual_ns);

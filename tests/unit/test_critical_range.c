@@ -33,7 +33,7 @@ static struct batch *three_threads(void)
 
 /* In frame 2 main gives A a job at 1150, A one to B at 1200, which has it done at 1700, and A its
  * own at 1800. */
-static void add_chain_with(struct batch *b, int64_t physics_end)
+static void add_chain_with(struct batch *b, int64_t physics_end, bool zones)
 {
 	const struct sched_record of_main[] = {
 		{.kind = SCHED_RUN, .t = 0},
@@ -61,14 +61,16 @@ static void add_chain_with(struct batch *b, int64_t physics_end)
 	make_end(m, 1900);
 	make_end(m, 1990);
 	make_chunk(m, b);
-	m = maker_new(1, 2, 1, 1160);
-	make_begin(m, 1160, PHYSICS);
-	make_end(m, physics_end);
-	make_chunk(m, b);
-	m = maker_new(1, 3, 2, 1210);
-	make_begin(m, 1210, NOTE);
-	make_end(m, 1690);
-	make_chunk(m, b);
+	if (zones) {
+		m = maker_new(1, 2, 1, 1160);
+		make_begin(m, 1160, PHYSICS);
+		make_end(m, physics_end);
+		make_chunk(m, b);
+		m = maker_new(1, 3, 2, 1210);
+		make_begin(m, 1210, NOTE);
+		make_end(m, 1690);
+		make_chunk(m, b);
+	}
 	add_schedule(b, MAIN, of_main, ARRAY_SIZE(of_main));
 	add_schedule(b, A, of_a, ARRAY_SIZE(of_a));
 	add_schedule(b, B, of_b, ARRAY_SIZE(of_b));
@@ -76,7 +78,7 @@ static void add_chain_with(struct batch *b, int64_t physics_end)
 
 static void add_chain(struct batch *b)
 {
-	add_chain_with(b, 1850);
+	add_chain_with(b, 1850, true);
 }
 
 struct made {
@@ -158,6 +160,20 @@ static void a_chain_has_its_rows(void **state)
 	unmake(&m);
 }
 
+/* What such threads did would have been waited for as well as a zone. */
+static void threads_without_zones_have_gains(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_threads();
+	struct made m;
+
+	add_chain_with(b, 0, false);
+	fixture_submit(f, b);
+	make(f, 2, 2, 0, false, &m);
+	assert_row(row_of(&m, B, 0), 495, 5, 500, 450);
+	unmake(&m);
+}
+
 static void pieces_touch_and_say_who(void **state)
 {
 	static const struct {
@@ -217,6 +233,34 @@ static void a_sleep_takes_up_what_is_saved(void **state)
 	unmake(&m);
 }
 
+/* As above, but no two of the frames around are as long, and none is for its waits. */
+static void a_sleep_in_uneven_frames_takes_as_long_as_it_took(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_threads();
+	struct maker *maker;
+	struct made m;
+	int64_t t = 3000;
+	unsigned n;
+
+	add_chain(b);
+	for (n = 4; n <= 15; n++) {
+		add_frame(b, 1, 0, n, t, t + 800 + n * 50);
+		t += 800 + n * 50;
+	}
+	maker = maker_new(1, 1, 0, 2010);
+	make_begin(maker, 2010, PHYSICS);
+	make_end(maker, 2090);
+	make_begin(maker, 2100, NOTE);
+	make_end(maker, 2700);
+	make_chunk(maker, b);
+	fixture_submit(f, b);
+	make(f, 3, 3, 0, false, &m);
+	assert_row(row_of(&m, MAIN, PHYSICS), 80, 0, 80, 80);
+	assert_row(row_of(&m, MAIN, NOTE), 90, 10, 600, 600);
+	unmake(&m);
+}
+
 /* Frames are walked each on its own, and the startup frame is left out. */
 static void frames_add_up(void **state)
 {
@@ -268,7 +312,7 @@ static void a_number_that_is_used_again(void **state)
 	int64_t later = 0;
 	size_t i;
 
-	add_chain_with(b, 1740);
+	add_chain_with(b, 1740, true);
 	b->tracks.at[2].tid = A; /* B's zones are of a second A */
 	b->tracks.at[2].begin_ticks = 1750;
 	b->tracks.at[1].end_ticks = 1750;
@@ -348,8 +392,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_chain_has_its_rows),
+		TEST(threads_without_zones_have_gains),
 		TEST(pieces_touch_and_say_who),
 		TEST(a_sleep_takes_up_what_is_saved),
+		TEST(a_sleep_in_uneven_frames_takes_as_long_as_it_took),
 		TEST(frames_add_up),
 		TEST(threads_without_a_track_are_there),
 		TEST(a_number_that_is_used_again),
