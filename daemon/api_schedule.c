@@ -15,6 +15,7 @@
 
 #define INTERVALS_DEFAULT 20000
 #define INTERVALS_MAX	  200000
+#define PEOPLE_MAX	  1024u
 
 static const char *const state_names[SCHED_STATES] = {[SCHED_STATE_UNKNOWN] = "unknown",
 						      [SCHED_STATE_RUNNING] = "running",
@@ -34,6 +35,7 @@ struct schedule {
 	const struct api_range *r;
 	uint64_t left; /* intervals that there is room for */
 	uint64_t left_out;
+	VEC(struct sched_who) people; /* of the game, whom those before named */
 };
 
 static const char *kind_of(const struct sched_interval *i, int32_t pid)
@@ -160,32 +162,104 @@ static void json_sums(struct json *j, const struct sums *sums)
 	json_member_uint(j, "migrations", sums->migrations);
 }
 
-static int json_thread(struct schedule *s, const struct track_row *track)
+/* Who of the game the thread's own intervals name: threads without a track have no other name. */
+static int note_people(struct schedule *s, const sched_intervals_vec *intervals)
+{
+	uint32_t pid = (uint32_t)s->r->range.row.pid;
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 0; i < intervals->count && rc == 0; i++) {
+		const struct sched_who *who = &intervals->at[i].who;
+
+		if (who->tgid != pid || who->tid == 0 || s->people.count == PEOPLE_MAX)
+			continue;
+		for (k = 0; k < s->people.count && s->people.at[k].tid != who->tid; k++)
+			;
+		if (k == s->people.count)
+			rc = VEC_PUSH(&s->people, *who);
+	}
+	return rc;
+}
+
+static void json_name(struct schedule *s, const struct track_row *track, int32_t tid)
+{
+	char comm[sizeof(s->people.at->comm) + 1] = "";
+	size_t i;
+
+	for (i = 0; i < s->people.count && !track; i++)
+		if (s->people.at[i].tid == (uint32_t)tid)
+			snprintf(comm, sizeof(comm), "%.*s", (int)sizeof(s->people.at[i].comm),
+				 s->people.at[i].comm);
+	json_id(s->j, "thread", track ? track->track : 0);
+	json_member_string(s->j, "thread_name", track ? track->name : *comm ? comm : NULL);
+	json_member_int(s->j, "tid", tid);
+}
+
+static void json_intervals(struct schedule *s, const sched_intervals_vec *intervals)
+{
+	struct sums sums = sum_up(&s->r->range, intervals);
+	size_t i;
+
+	json_sums(s->j, &sums);
+	json_key(s->j, "intervals");
+	json_array_begin(s->j);
+	for (i = 0; i < intervals->count && s->left > 0; i++, s->left--)
+		json_interval(s, &intervals->at[i]);
+	s->left_out += intervals->count - i;
+	json_array_end(s->j);
+}
+
+/* Nothing is known of it, or, without a track, it had nothing to do. */
+static bool is_idle(const sched_intervals_vec *intervals, const struct track_row *track)
+{
+	return intervals->count == 0 ||
+	       (!track && intervals->count == 1 && intervals->at[0].state != SCHED_STATE_RUNNING &&
+		intervals->at[0].state != SCHED_STATE_RUNNABLE);
+}
+
+/* track NULL: the kernel alone knows the thread. */
+static int json_thread(struct schedule *s, const struct track_row *track, int32_t tid)
 {
 	const struct range *range = &s->r->range;
 	sched_intervals_vec intervals = {0};
-	struct json *j = s->j;
-	struct sums sums;
-	size_t i;
-	int rc = history_sched(s->r->reader.history, range->session, track->tid, range->t0,
-			       range->t1, &intervals);
+	int rc = history_sched(s->r->reader.history, range->session, tid, range->t0, range->t1,
+			       &intervals);
 
-	if (rc == 0 && intervals.count > 0) {
-		json_object_begin(j);
-		json_member_uint(j, "thread", track->track);
-		json_member_string(j, "thread_name", track->name);
-		json_member_int(j, "tid", track->tid);
-		sums = sum_up(range, &intervals);
-		json_sums(j, &sums);
-		json_key(j, "intervals");
-		json_array_begin(j);
-		for (i = 0; i < intervals.count && s->left > 0; i++, s->left--)
-			json_interval(s, &intervals.at[i]);
-		s->left_out += intervals.count - i;
-		json_array_end(j);
-		json_object_end(j);
+	if (rc == 0)
+		rc = note_people(s, &intervals);
+	if (rc == 0 && !is_idle(&intervals, track)) {
+		json_object_begin(s->j);
+		json_name(s, track, tid);
+		json_intervals(s, &intervals);
+		json_object_end(s->j);
 	}
 	VEC_FREE(&intervals);
+	return rc;
+}
+
+static bool has_track(const struct range *range, int32_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < range->tracks.count; i++)
+		if (range->tracks.at[i].kind == TRACK_THREAD && range->tracks.at[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* Threads that recorded nothing. */
+static int json_others(struct schedule *s)
+{
+	const struct range *range = &s->r->range;
+	sched_tids_vec tids = {0};
+	size_t i;
+	int rc = history_sched_tids(s->r->reader.history, range->session, range->t1, &tids);
+
+	for (i = 0; i < tids.count && rc == 0; i++)
+		if (!has_track(range, tids.at[i]))
+			rc = json_thread(s, NULL, tids.at[i]);
+	VEC_FREE(&tids);
 	return rc;
 }
 
@@ -198,12 +272,16 @@ static int json_threads(struct schedule *s)
 	json_key(s->j, "threads");
 	json_array_begin(s->j);
 	for (i = 0; i < range->tracks.count && rc == 0; i++) {
-		if (range->tracks.at[i].kind == TRACK_THREAD && range->tracks.at[i].tid > 0 &&
-		    !(s->r->skip && s->r->skip[i]))
-			rc = json_thread(s, &range->tracks.at[i]);
+		const struct track_row *track = &range->tracks.at[i];
+
+		if (track->kind == TRACK_THREAD && track->tid > 0 && !(s->r->skip && s->r->skip[i]))
+			rc = json_thread(s, track, track->tid);
 	}
+	if (rc == 0 && !s->r->skip)
+		rc = json_others(s);
 	json_array_end(s->j);
 	json_member_uint(s->j, "left_out", s->left_out);
+	VEC_FREE(&s->people);
 	return rc;
 }
 

@@ -31,6 +31,8 @@
 
 #define ANY "SELECT 1 FROM sched_chunks WHERE session = ?1 AND t1 >= ?2 LIMIT 1"
 
+#define TIDS "SELECT DISTINCT tid FROM sched_chunks WHERE session = ?1 AND tid > 0 AND t0 < ?2"
+
 struct stretch {
 	int64_t t0, t1;
 };
@@ -260,5 +262,32 @@ int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, 
 		return r;
 	}
 	*ret_intervals = intervals;
+	return 0;
+}
+
+static int read_tids(struct history *h, const int64_t *key, sched_tids_vec *tids)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = sql_ask(h->db, TIDS, key, 2, &stmt);
+
+	while (r == 0 && (r = sql_step(stmt)) == 1)
+		r = VEC_PUSH(tids, sqlite3_column_int(stmt, 0));
+	return r;
+}
+
+int history_sched_tids(struct history *h, uint64_t session, int64_t t1, sched_tids_vec *ret_tids)
+{
+	const int64_t key[] = {(int64_t)session, t1};
+	sched_tids_vec tids = {0};
+	int r = history_begin(h);
+
+	if (r < 0)
+		return r;
+	r = history_end(h, read_tids(h, key, &tids));
+	if (r < 0) {
+		VEC_FREE(&tids);
+		return r;
+	}
+	*ret_tids = tids;
 	return 0;
 }

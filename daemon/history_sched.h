@@ -23,4 +23,8 @@ int history_sched_each(struct history *h, uint64_t session, int32_t tid, int64_t
 int history_sched(struct history *h, uint64_t session, int32_t tid, int64_t t0, int64_t t1,
 		  sched_intervals_vec *ret_intervals);
 
+/* Threads, by the game's numbers, that the kernel told anything of before t1. 0 or -errno. */
+typedef VEC(int32_t) sched_tids_vec;
+int history_sched_tids(struct history *h, uint64_t session, int64_t t1, sched_tids_vec *ret_tids);
+
 #endif

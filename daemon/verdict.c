@@ -389,8 +389,8 @@ static void say_slack(struct verdict *v, enum verdict_bound part)
 {
 	int64_t slack = slack_of(v);
 
-	if (part != BOUND_CAP && part != BOUND_DISPLAY && share(v, slack) >= VERDICT_SLACK &&
-	    !is_hitch(v))
+	if (v->bound != BOUND_UNKNOWN && part != BOUND_CAP && part != BOUND_DISPLAY &&
+	    share(v, slack) >= VERDICT_SLACK && !is_hitch(v))
 		say_more(v,
 			 " The %.2f ms that it waited as for a limiter or the display even nothing "
 			 "out.",

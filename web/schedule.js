@@ -5,6 +5,7 @@
 import { framePath, sessionPath } from './api.js';
 import { Asked } from './asked.js';
 import { duration } from './format.js';
+import { trackTitle } from './zones.js';
 
 /**
  * @typedef {object} Stretch
@@ -26,8 +27,10 @@ export class Schedule {
 		this.takenStates = null;
 		/** @type {any} */
 		this.takenPath = null;
-		/** By thread. @type {Map<number, Stretch[]>} */
+		/** By thread, see threadOf. @type {Map<number, Stretch[]>} */
 		this.byThread = new Map();
+		/** Threads that recorded nothing. @type {import('./zones.js').Lane[]} */
+		this.others = [];
 		/** The critical path's, by thread. @type {Map<number, Stretch[]>} */
 		this.critical = new Map();
 		/** ns of the session at time 0 of the stretches. */
@@ -54,18 +57,29 @@ export class Schedule {
 		if (states !== this.takenStates) {
 			this.takenStates = states;
 			this.leftOut = states?.left_out ?? 0;
-			this.byThread = new Map((states?.threads ?? []).map((/** @type {any} */ one) => [one.thread, one.intervals.map((/** @type {any} */ i) => stretchOf(i, origin))]));
+			this.byThread = new Map((states?.threads ?? []).map((/** @type {any} */ one) => [threadOf(one), one.intervals.map((/** @type {any} */ i) => stretchOf(i, origin))]));
+			this.others = (states?.threads ?? []).filter((/** @type {any} */ one) => one.thread === null).map(emptyLane);
 		}
 		if (path !== this.takenPath) {
 			this.takenPath = path;
 			this.critical = new Map();
 			for (const interval of path?.intervals ?? []) {
-				const list = this.critical.get(interval.thread) ?? [];
+				const list = this.critical.get(threadOf(interval)) ?? [];
 				list.push(stretchOf(interval, origin));
-				this.critical.set(interval.thread, list);
+				this.critical.set(threadOf(interval), list);
 			}
 		}
 	}
+}
+
+/** The id of a thread's lane; of one that recorded nothing it is below 0. @param {{thread: number|null, tid: number}} one */
+export const threadOf = ({ thread, tid }) => thread ?? -tid;
+
+/** A lane for what the scheduler did with a thread without zones. @param {any} one @returns {import('./zones.js').Lane} */
+function emptyLane(one) {
+	const thread = /** @type {any} */ ({ id: threadOf(one), kind: 'thread', name: one.thread_name, tid: one.tid });
+	const none = () => { throw new RangeError('it has no zones'); };
+	return { thread, title: trackTitle(thread), count: 0, busy: 0, self: new Float64Array(), flags: new Uint16Array(), merged: null, rows: [], marker: none, zone: none };
 }
 
 /** @param {any} interval @param {number} origin @returns {Stretch} */

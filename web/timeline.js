@@ -6,7 +6,7 @@
 import { fitCanvas } from './dom.js';
 import { duration, percent, place, plural, quantity, words } from './format.js';
 import { hideTip, showTip } from './tip.js';
-import { endedBy, stretchAt, stretchLines } from './schedule.js';
+import { endedBy, stretchAt, stretchLines, threadOf } from './schedule.js';
 import { BAND, FRAMES, MARK, Painter, ROW, RULER, TITLE, TRACK_GAP } from './timeline_draw.js';
 import { orderTracks, toggleKey } from './track_order.js';
 import { clampView, fitView, zonesBetween, zoomView } from './zones.js';
@@ -40,8 +40,8 @@ export class Timeline {
 		this.painter = new Painter();
 		/** @type {Placed[]} */
 		this.placed = [];
-		/** What the tracks were placed for. @type {{scene: Scene|null, text: string}} */
-		this.laidOut = { scene: null, text: '' };
+		/** What the tracks were placed for. @type {{scene: Scene|null, text: string, others: Lane[]}} */
+		this.laidOut = { scene: null, text: '', others: [] };
 		/** What is drawn: lanes by thread. @type {Map<number|string, Lane>} */
 		this.lanes = new Map();
 		/** @type {{x: number, y: number, view: View, scroll: number, pans: boolean, moved: boolean}|null} */
@@ -338,7 +338,7 @@ export class Timeline {
 	followWaker(event) {
 		const found = this.stretchAt(event);
 		const waker = found && (found.stretch.state === 'runnable' ? found.stretch.by : endedBy(found.list, found.stretch));
-		const goal = this.placed.find(({ lane }) => waker?.thread !== null && lane.thread.id === waker?.thread);
+		const goal = this.placed.find(({ lane }) => waker?.kind === 'thread' && lane.thread.id === threadOf(waker));
 		if (!found || !goal)
 			return;
 		this.scrollTo(goal.key, 0);
@@ -421,11 +421,12 @@ export class Timeline {
 		const scene = this.scene();
 		const settings = { sort: model.setting('timeline.sort', 'order'), folded: model.setting('timeline.fold', ''), pinned: model.setting('timeline.pin', '') };
 		const text = `${JSON.stringify(settings)} ${this.box.clientHeight}`;
-		if (scene === this.laidOut.scene && text === this.laidOut.text)
+		const { others } = this.schedule;
+		if (scene === this.laidOut.scene && text === this.laidOut.text && others === this.laidOut.others)
 			return;
-		this.laidOut = { scene, text };
+		this.laidOut = { scene, text, others };
 		let top = this.head();
-		this.placed = orderTracks(scene?.tracks ?? [], settings).map((one) => {
+		this.placed = orderTracks([...(scene?.tracks ?? []), ...(scene ? others : [])], settings).map((one) => {
 			const height = TITLE + (one.folded ? 0 : Math.max(1, one.lane.rows.length) * ROW) + TRACK_GAP;
 			const placed = { ...one, top, height, stays: false };
 			top += height;

@@ -302,6 +302,26 @@ test('the schedule covers every frame, and a lock says who let it go', async (t)
 	assert.equal(cut.left_out, total - 5);
 });
 
+test('threads that record nothing are in the schedule, without those that idle', async (t) => {
+	if (off)
+		return t.skip(off);
+	const { session } = await play(world, program, 'mapped', { frames: 10 });
+	const answer = await world.get(`/api/v1/sessions/${session}/schedule?from=2&to=11`);
+	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/schedule', answer), []);
+	const { threads, begin_ns: begin, end_ns: end } = JSON.parse(answer.text);
+	const others = threads.filter(({ thread }) => thread === null);
+	assert.ok(others.length >= 8, `${others.length}`);
+	assert.equal(new Set(threads.map(({ tid }) => tid)).size, threads.length);
+	for (const { intervals, running_ns: ran, runnable_ns: queued } of others) {
+		assert.ok(ran + queued > 0, JSON.stringify(intervals));
+		assert.equal(intervals.reduce((sum, one) => sum + one.duration_ns, 0), end - begin);
+	}
+	assert.ok(others.filter((one) => one.thread_name === 'held').length >= others.length / 2, JSON.stringify(others.map((one) => one.thread_name)));
+	const { threads: [alone, ...rest] } = await world.api(`/sessions/${session}/schedule?from=2&to=11&thread=${threads[0].thread}`);
+	assert.deepEqual([alone.thread, rest], [threads[0].thread, []]);
+	return undefined;
+});
+
 test('a thread that moves to another CPU in each frame is seen to', async (t) => {
 	if (off)
 		return t.skip(off);
