@@ -136,14 +136,16 @@ function factText(value) {
 function daemonRows(status) {
 	if (!status)
 		return [];
-	const { daemon, history, clock, loop, state, config } = status;
-	const rows = [
+	const { daemon, history, clock, loop, state, config, scheduler } = status;
+	const rows = /** @type {string[][]} */ ([
 		['fault', status.fault, 'warn'],
 		['version', status.version],
 		['cpu since it started', percent(daemon?.cpu_percent)],
 		['memory', bytes(daemon?.rss_bytes)],
 		['clock', clock ? `${clock.source}, ${(clock.hz / 1e6).toFixed(1)} MHz` : null],
 		['clock error', clock?.error, 'warn'],
+		['clock error, kernel', scheduler?.events ? `${duration(scheduler.clock_error_ns)} at most` : null],
+		...kernelLosses(status),
 		['loop', loop?.kind],
 		['why not io_uring', loop?.reason],
 		['history', history ? `in ${history.place === 'memory' ? 'memory' : history.directory}` : null],
@@ -153,8 +155,21 @@ function daemonRows(status) {
 		['lost while storing', history?.events_dropped ? count(history.events_dropped) : null, 'warn'],
 		['permanent storage', state ? (state.ok ? state.directory : `off: ${state.reason}`) : null, state?.ok ? '' : 'warn'],
 		['socket', config?.socket],
-	];
+	]);
 	return rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
+}
+
+/** What the kernel's sources lost, of all games. @param {any} status @returns {any[][]} */
+function kernelLosses({ scheduler, stacks }) {
+	const rows = [
+		['switches lost, no room in the kernel', scheduler?.lost],
+		['switches not stored', scheduler?.dropped],
+		['switches that the kernel did not tell', scheduler?.missed],
+		['fprof-probe ended while games were traced', scheduler?.interruptions],
+		['stacks lost, no room in the kernel', stacks?.lost],
+		['stacks not stored', stacks?.dropped],
+	];
+	return rows.map(([label, n]) => [label, n ? count(n) : null, 'warn']);
 }
 
 /** @param {any} status */

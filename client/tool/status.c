@@ -70,6 +70,7 @@ static void daemon_lines(struct table *table, const json_t *status)
 	const json_t *clock = json_object_get(status, "clock");
 	const json_t *loop = json_object_get(status, "loop");
 	const json_t *http = json_object_get(status, "http");
+	const json_t *scheduler = json_object_get(status, "scheduler");
 	const json_t *config = json_object_get(status, "config");
 
 	line(table, "cost", "%.2f %% of a core since it started, %.1f MiB of memory",
@@ -83,6 +84,9 @@ static void daemon_lines(struct table *table, const json_t *status)
 	line(table, "clock", "%s, %.1f MHz, calibration: %s%s%s", answer_text(clock, "source"),
 	     number(clock, "hz") / 1e6, answer_text(clock, "calibration"), colon(clock, "error"),
 	     why(clock, "error"));
+	if (answer_integer(scheduler, "events") > 0)
+		line(table, "", "the kernel's is within %.2f us of it",
+		     number(scheduler, "clock_error_ns") / 1e3);
 	line(table, "loop", "%s%s%s", answer_text(loop, "kind"), colon(loop, "reason"),
 	     why(loop, "reason"));
 }
@@ -123,32 +127,44 @@ static void session_lines(struct table *table, const json_t *status)
 		line(table, "", "recording costs it %.3f ms a frame", answer_ms(cost, "frame_ns"));
 }
 
+struct loss {
+	const char *of, *key, *text;
+};
+
 static void loss_lines(struct table *table, const json_t *status)
 {
-	static const char *const losses[][2] = {
-		{"lost_events", "events were never received"},
-		{"overwritten", "of them were overwritten in their ring before they were read"},
-		{"reentrant", "of them came from a signal handler, inside of another"},
-		{"discarded", "events were not kept"},
-		{"not_recording", "of them came while recording was stopped or frozen, as ordered"},
-		{"hook_marks", "of them are marks of the hook, as the game has its own"},
-		{"refused", "times a game was refused a thread, a name, a text or an event"},
-		{"gpu_dropped", "GPU results were lost, or had impossible times"},
-		{"gpu_missing", "GPU results never came"},
-		{"malformed_scopes", "zones were repaired"},
-		{"truncated_zones",
+	static const struct loss losses[] = {
+		{"losses", "lost_events", "events were never received"},
+		{"losses", "overwritten",
+		 "of them were overwritten in their ring before they were read"},
+		{"losses", "reentrant", "of them came from a signal handler, inside of another"},
+		{"losses", "discarded", "events were not kept"},
+		{"losses", "not_recording",
+		 "of them came while recording was stopped or frozen, as ordered"},
+		{"losses", "hook_marks", "of them are marks of the hook, as the game has its own"},
+		{"losses", "refused",
+		 "times a game was refused a thread, a name, a text or an event"},
+		{"losses", "gpu_dropped", "GPU results were lost, or had impossible times"},
+		{"losses", "gpu_missing", "GPU results never came"},
+		{"losses", "malformed_scopes", "zones were repaired"},
+		{"losses", "truncated_zones",
 		 "of them were open when recording was ordered to stop or to freeze, when their "
-		 "thread ended, or where events were lost"}};
-	const json_t *counts = json_object_get(status, "losses");
+		 "thread ended, or where events were lost"},
+		{"scheduler", "lost", "switches and wakes found no room in the kernel's buffer"},
+		{"scheduler", "dropped", "switches and wakes were read and not stored"},
+		{"scheduler", "missed", "switches and wakes the kernel did not tell of"},
+		{"scheduler", "interruptions", "times fprof-probe ended while games were traced"},
+		{"stacks", "lost", "samples of stacks found no room in the kernel's buffer"}};
 	const char *label = "losses";
 	size_t i;
 
 	for (i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		long long n = answer_integer(counts, losses[i][0]);
+		const json_t *counts = json_object_get(status, losses[i].of);
+		long long n = answer_integer(counts, losses[i].key);
 
 		if (n == 0)
 			continue;
-		line(table, label, "%lld %s", n, losses[i][1]);
+		line(table, label, "%lld %s", n, losses[i].text);
 		label = "";
 	}
 	if (label[0])

@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 
 import { judged, ns, play, share, untraceable } from './held.mjs';
 import { answerProblems } from './schema.mjs';
-import { ROOT, killIfThere, until, World } from './world.mjs';
+import { BUILD, ROOT, killIfThere, until, World } from './world.mjs';
 
 const world = new World();
 /** Without the kernel's word: cpu is by elimination there. */
@@ -242,6 +242,9 @@ test('what the kernel had no room for is counted, and the verdict says that its 
 		assert.match(one.sentence, /The evidence is incomplete: \d+\.\d\d ms of the kernel's were not heard\.$/);
 		assert.ok(one.confidence <= 1 - one.unheard_ns / one.wall_ns + 1e-9, `${one.confidence}`);
 	}
+	const told = spawnSync(path.join(BUILD, 'fprof'), ['--url', `http://127.0.0.1:${world.port}`, 'status']).stdout.toString();
+	assert.match(told, /\d+ switches and wakes found no room in the kernel's buffer/);
+	assert.match(told, /the kernel's is within \d+\.\d\d us of it/);
 	return undefined;
 });
 
