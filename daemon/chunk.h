@@ -102,23 +102,25 @@ int chunk_reader_next(struct chunk_reader *r, struct chunk_event *ret_event);
 
 /*
  * Begins and ends in a row, what most events are, at a fraction of the cost: a cursor is taken from
- * a reader, goes over as many of them as it says that it can without a look at where the chunk
- * ends, and is given back.
+ * a reader, goes over as many of them as it says that there may be, but for the last few bytes of
+ * the columns, and is given back.
  */
 struct chunk_cursor {
 	const uint8_t *codes, *times;
+	const uint8_t *codes_last, *times_last; /* from here on an event may not be all there */
 	uint32_t event;
 	int64_t t;
 };
 
 static inline uint32_t chunk_cursor_init(struct chunk_cursor *c, const struct chunk_reader *r)
 {
-	size_t codes = (size_t)(r->codes_end - r->codes) / 2;
-	size_t times = (size_t)(r->times_end - r->times) / 8;
-	size_t count = codes < times ? codes : times;
-
-	*c = (struct chunk_cursor){r->codes, r->times, r->event, r->last};
-	return count < r->events_left ? (uint32_t)count : r->events_left;
+	*c = (struct chunk_cursor){.codes = r->codes,
+				   .times = r->times,
+				   .codes_last = r->codes_end - 1,
+				   .times_last = r->times_end - 7,
+				   .event = r->event,
+				   .t = r->last};
+	return r->events_left;
 }
 
 static inline void chunk_cursor_done(const struct chunk_cursor *c, struct chunk_reader *r)
@@ -136,11 +138,15 @@ static inline bool chunk_cursor_next(struct chunk_cursor *c, const uint8_t *tags
 				     uint32_t *ret_code)
 {
 	static const uint64_t masks[] = {0xff, 0xffff, 0xffffff, UINT64_MAX};
-	uint32_t tag = (uint32_t)tags[c->event / 4] >> (c->event % 4 * 2) & 3;
-	uint32_t code = c->codes[0], long_code = code >> 7;
+	uint32_t tag, code, long_code;
 	uint64_t delta;
 	int64_t t;
 
+	if (c->codes >= c->codes_last || c->times >= c->times_last)
+		return false;
+	tag = (uint32_t)tags[c->event / 4] >> (c->event % 4 * 2) & 3;
+	code = c->codes[0];
+	long_code = code >> 7;
 	code = (code & 0x7f) | (long_code ? (uint32_t)c->codes[1] << 7 : 0);
 	memcpy(&delta, c->times, sizeof(delta));
 	t = (int64_t)((uint64_t)c->t + (delta & masks[tag]));

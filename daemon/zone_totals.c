@@ -10,6 +10,7 @@
 
 #include "chunk.h"
 #include "rows.h"
+#include "shm/atomic.h"
 #include "sql.h"
 #include "util.h"
 
@@ -338,13 +339,15 @@ static int root_of(struct zone_totals *t, uint32_t track, uint32_t *ret_root)
 
 /* --- chunks ------------------------------------------------------------------------------ */
 
+struct open_zone {
+	uint32_t node;
+	int64_t begin;
+};
+
 struct counter {
 	struct zone_totals *t;
 	uint32_t depth;
-	struct {
-		uint32_t node;
-		int64_t begin;
-	} stack[CHUNK_DEPTH_MAX + 1]; /* stack[0] is the root */
+	struct open_zone stack[CHUNK_DEPTH_MAX + 1]; /* stack[0] is the root */
 	struct chunk_reader reader;
 };
 
@@ -364,21 +367,26 @@ static inline int begin_zone(struct counter *c, uint32_t marker, int64_t t)
 	return 0;
 }
 
-static inline void end_zone(struct counter *c, int64_t t)
+static inline void count_call(struct zone_total_sum *sum, int64_t begin, int64_t t)
 {
-	int64_t begin = c->stack[c->depth].begin;
 	uint64_t ticks = t > begin ? (uint64_t)t - (uint64_t)begin : 0;
-	struct zone_total_sum *sum;
 
-	if (c->depth == 0)
-		return;
-	sum = &c->t->sums.at[c->stack[c->depth--].node];
-	sum->calls++;
-	sum->ticks += ticks;
-	if (ticks > sum->max_ticks || sum->calls == 1) {
+	if (FPROF_UNLIKELY(ticks > sum->max_ticks || sum->calls == 0)) {
 		sum->max_ticks = ticks;
 		sum->max_begin = begin;
 	}
+	sum->calls++;
+	sum->ticks += ticks;
+}
+
+static inline void end_zone(struct counter *c, int64_t t)
+{
+	const struct open_zone *zone = &c->stack[c->depth];
+
+	if (c->depth == 0)
+		return;
+	count_call(&c->t->sums.at[zone->node], zone->begin, t);
+	c->depth--;
 }
 
 static void end_to(struct counter *c, uint32_t depth, int64_t t)
@@ -420,20 +428,35 @@ static int apply(struct counter *c, const struct chunk_event *e)
 	}
 }
 
-/* The begins and ends that follow at once: what most events are. */
+/* The begins and ends that follow at once, what most events are. All that a turn needs is at hand
+ * until a path is new. */
 static int count_run(struct counter *c)
 {
 	const uint8_t *tags = c->reader.tags;
+	struct zone_totals *t = c->t;
+	struct zone_total_sum *sums = t->sums.at;
+	struct open_zone *top = &c->stack[c->depth];
 	struct chunk_cursor at;
-	uint32_t left = chunk_cursor_init(&at, &c->reader), code;
+	uint32_t left = chunk_cursor_init(&at, &c->reader), code, node;
 	int r = 0;
 
-	for (; left > 0 && r == 0 && chunk_cursor_next(&at, tags, INT64_MAX, &code); left--) {
-		if (code == CHUNK_END)
-			end_zone(c, at.t);
-		else
-			r = begin_zone(c, code - CHUNK_BEGIN, at.t);
+	for (; left > 0 && chunk_cursor_next(&at, tags, INT64_MAX, &code); left--) {
+		if (code == CHUNK_END) {
+			if (top > c->stack) {
+				count_call(&sums[top->node], top->begin, at.t);
+				top--;
+			}
+			continue;
+		}
+		r = top < &c->stack[CHUNK_DEPTH_MAX]
+			    ? enter_child(t, top->node, code - CHUNK_BEGIN, &node)
+			    : -EBADMSG;
+		if (r < 0)
+			break;
+		sums = t->sums.at;
+		*++top = (struct open_zone){.node = node, .begin = at.t};
 	}
+	c->depth = (uint32_t)(top - c->stack);
 	chunk_cursor_done(&at, &c->reader);
 	return r;
 }
