@@ -97,6 +97,7 @@ void batch_free(struct batch *batch)
 	VEC_FREE(&batch->streams);
 	VEC_FREE(&batch->infos);
 	VEC_FREE(&batch->chunks);
+	VEC_FREE(&batch->zone_counts);
 	VEC_FREE(&batch->gaps);
 	VEC_FREE(&batch->frames);
 	VEC_FREE(&batch->frame_counters);
@@ -173,11 +174,11 @@ uint64_t batch_weight(struct batch *b)
 	b->weighed.bytes += weigh_names(b, &b->weighed) + weigh_others(b, &b->weighed);
 	return b->bytes + b->weighed.bytes + ROWS_BYTES(b->sessions) + ROWS_BYTES(b->memories) +
 	       ROWS_BYTES(b->markers) + ROWS_BYTES(b->tracks) + ROWS_BYTES(b->streams) +
-	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->gaps) +
-	       ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) + ROWS_BYTES(b->gpu_spans) +
-	       ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) + ROWS_BYTES(b->samples) +
-	       ROWS_BYTES(b->rans) + ROWS_BYTES(b->stacks) + ROWS_BYTES(b->stack_modules) +
-	       ROWS_BYTES(b->stack_symbols) + ROWS_BYTES(b->scheds) + ROWS_BYTES(b->ledgers) +
-	       ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears) + ROWS_BYTES(b->spikes) +
-	       ROWS_BYTES(b->suppressed);
+	       ROWS_BYTES(b->infos) + ROWS_BYTES(b->chunks) + ROWS_BYTES(b->zone_counts) +
+	       ROWS_BYTES(b->gaps) + ROWS_BYTES(b->frames) + ROWS_BYTES(b->frame_counters) +
+	       ROWS_BYTES(b->gpu_spans) + ROWS_BYTES(b->frame_gpus) + ROWS_BYTES(b->sampled) +
+	       ROWS_BYTES(b->samples) + ROWS_BYTES(b->rans) + ROWS_BYTES(b->stacks) +
+	       ROWS_BYTES(b->stack_modules) + ROWS_BYTES(b->stack_symbols) + ROWS_BYTES(b->scheds) +
+	       ROWS_BYTES(b->ledgers) + ROWS_BYTES(b->updates) + ROWS_BYTES(b->clears) +
+	       ROWS_BYTES(b->spikes) + ROWS_BYTES(b->suppressed);
 }

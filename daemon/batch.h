@@ -152,6 +152,21 @@ struct chunk_row {
 	uint32_t late;	   /* events in it that came after their frame was closed */
 	uint8_t *data;	   /* chunk.h's raw form, owned */
 	uint32_t bytes;
+	bool counted; /* zone_counts has what its zones came to, in counts rows from counts_from */
+	uint32_t counts_from, counts;
+};
+
+/* What a path of zones came to: the calls that have ended. */
+struct zone_sum {
+	uint64_t calls, ticks, max_ticks;
+	int64_t max_begin; /* ticks */
+};
+
+/* The same in one chunk. Parents come first. */
+struct zone_count_row {
+	uint32_t parent; /* the place of its row among the chunk's, from 1; 0: the thread */
+	uint32_t marker;
+	struct zone_sum sum;
 };
 
 /* An interval in which events of a track were overwritten. */
@@ -350,6 +365,7 @@ struct batch {
 	VEC(struct stream_row) streams;
 	VEC(struct info_row) infos;
 	VEC(struct chunk_row) chunks;
+	VEC(struct zone_count_row) zone_counts; /* of chunks; not stored as they are */
 	VEC(struct gap_row) gaps;
 	VEC(struct frame_row) frames;
 	VEC(struct frame_counter_row) frame_counters;

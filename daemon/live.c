@@ -24,6 +24,7 @@
 #define HOLD_SECONDS	   0.1 /* the game has a memory of its own: it may be about to mark */
 #define HOLD_AGAIN_SECONDS 1.0 /* ... has none: until the hook has marked once more */
 #define HOLD_PERMILLE	   500
+#define COUNT_FROM_FRAMES  500 /* the history has 600, unless it is configured otherwise */
 
 /* A session from a row; what is missing then is taken from resume. */
 static int live_init(struct live *s, const struct session_row *row, uint32_t max_counters)
@@ -40,6 +41,7 @@ static int live_init(struct live *s, const struct session_row *row, uint32_t max
 	s->counters.max = max_counters;
 	s->state = SESSION_LIVE;
 	s->swept_to = INT64_MIN;
+	s->count_from = COUNT_FROM_FRAMES;
 	tracks_init(&s->tracks);
 	s->buf = malloc(LIVE_BUF_WORDS * sizeof(*s->buf));
 	s->gpu = gpu_new(s->id);

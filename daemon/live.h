@@ -47,6 +47,7 @@ struct live {
 	VEC(struct ring *) order; /* of a sweep */
 	struct marker_table markers;
 	struct tracks tracks;
+	uint64_t count_from; /* frames of the main stream, before zones are counted */
 	struct frames frames;
 	struct counters counters;
 	struct gpu *gpu;

@@ -4,101 +4,80 @@
 
 #include <errno.h>
 
-#define INDEX_FIRST 1024u
+#define SLOT_BITS_FIRST 8u
+#define SLOT_FREE	UINT64_MAX
 
 void paths_deinit(struct paths *paths)
 {
-	VEC_FREE(&paths->steps);
-	VEC_FREE(&paths->places);
-	free(paths->index);
+	VEC_FREE(&paths->all);
+	free(paths->slots);
 	*paths = (struct paths){0};
 }
 
-static size_t hash_child(const struct paths *paths, uint32_t parent, uint32_t marker)
+static size_t size_of(const struct paths *paths)
 {
-	uint64_t key = ((uint64_t)parent << 32 | marker) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(key >> 32) & (paths->index_size - 1);
+	return paths->slots ? (size_t)1 << (64 - paths->shift) : 0;
 }
 
-static void index_put(struct paths *paths, uint32_t node)
+static void put(struct paths *paths, uint32_t node)
 {
-	size_t at = hash_child(paths, paths->places.at[node].parent, paths->steps.at[node].marker);
+	uint64_t key = paths_key(paths->all.at[node].parent, paths->all.at[node].marker);
+	size_t at = paths_slot(paths, key);
 
-	while (paths->index[at] != PATH_NONE)
-		at = (at + 1) & (paths->index_size - 1);
-	paths->index[at] = node;
-	paths->indexed++;
+	while (paths->slots[at].key != SLOT_FREE)
+		at = (at + 1) & (size_of(paths) - 1);
+	paths->slots[at] = (struct path_slot){key, node};
+	paths->used++;
 }
 
-static int index_reserve(struct paths *paths)
+/* Room for one more. */
+static int reserve(struct paths *paths)
 {
-	size_t size = paths->index_size ? 2 * paths->index_size : INDEX_FIRST, i;
-	uint32_t *index;
+	unsigned bits = paths->slots ? 64 - paths->shift + 1 : SLOT_BITS_FIRST;
+	size_t i, size = (size_t)1 << bits;
+	struct path_slot *slots;
 
-	if (2 * (paths->indexed + 1) <= paths->index_size)
+	if (2 * (paths->used + 1) <= size_of(paths))
 		return 0;
-	index = malloc(size * sizeof(*index));
-	if (!index)
+	slots = malloc(size * sizeof(*slots));
+	if (!slots)
 		return -ENOMEM;
 	for (i = 0; i < size; i++)
-		index[i] = PATH_NONE;
-	free(paths->index);
-	paths->index = index;
-	paths->index_size = size;
-	paths->indexed = 0;
-	for (i = 0; i < paths->places.count; i++)
-		if (paths->places.at[i].parent != PATH_NONE)
-			index_put(paths, (uint32_t)i);
-	return 0;
-}
-
-static int append(struct paths *paths, uint32_t parent, uint32_t marker, uint32_t *ret_node)
-{
-	if (VEC_RESERVE(&paths->steps, 1) < 0 || VEC_RESERVE(&paths->places, 1) < 0)
-		return -ENOMEM;
-	*ret_node = (uint32_t)paths->steps.count;
-	paths->steps.at[paths->steps.count++] =
-		(struct path_step){marker, PATH_NONE, PATH_NONE, PATH_NONE};
-	paths->places.at[paths->places.count++] = (struct path_place){parent, PATH_NONE, PATH_NONE};
+		slots[i].key = SLOT_FREE;
+	free(paths->slots);
+	paths->slots = slots;
+	paths->shift = 64 - bits;
+	paths->used = 0;
+	for (i = 0; i < paths->all.count; i++)
+		if (paths->all.at[i].parent != PATH_NONE)
+			put(paths, (uint32_t)i);
 	return 0;
 }
 
 int paths_add_root(struct paths *paths, uint32_t *ret_node)
 {
-	return append(paths, PATH_NONE, PATH_NONE, ret_node);
+	*ret_node = (uint32_t)paths->all.count;
+	return VEC_PUSH(&paths->all, ((struct path){PATH_NONE, PATH_NONE}));
 }
 
 int paths_add(struct paths *paths, uint32_t parent, uint32_t marker, uint32_t *ret_node)
 {
-	struct path_place *above;
-	int r = index_reserve(paths);
+	int r = reserve(paths);
 
+	*ret_node = (uint32_t)paths->all.count;
 	if (r == 0)
-		r = append(paths, parent, marker, ret_node);
-	if (r < 0)
-		return r;
-	above = &paths->places.at[parent];
-	if (above->last_child == PATH_NONE)
-		above->first_child = *ret_node;
-	else
-		paths->steps.at[above->last_child].next_sibling = *ret_node;
-	above->last_child = *ret_node;
-	index_put(paths, *ret_node);
-	paths_entered(paths, parent, *ret_node);
-	return 0;
+		r = VEC_PUSH(&paths->all, ((struct path){parent, marker}));
+	if (r == 0)
+		put(paths, *ret_node);
+	return r;
 }
 
-bool paths_look_up(const struct paths *paths, uint32_t parent, uint32_t marker, uint32_t *ret_node)
+bool paths_look_up(const struct paths *paths, uint64_t key, uint32_t *ret_node)
 {
-	size_t at = paths->index_size ? hash_child(paths, parent, marker) : 0;
+	size_t at = paths_slot(paths, key);
 
-	for (; paths->index_size && paths->index[at] != PATH_NONE;
-	     at = (at + 1) & (paths->index_size - 1)) {
-		*ret_node = paths->index[at];
-		if (paths->steps.at[*ret_node].marker == marker &&
-		    paths->places.at[*ret_node].parent == parent)
-			return true;
-	}
-	return false;
+	while (paths->slots[at].key != SLOT_FREE && paths->slots[at].key != key)
+		at = (at + 1) & (size_of(paths) - 1);
+	*ret_node = paths->slots[at].node;
+	return paths->slots[at].key == key;
 }

@@ -133,7 +133,8 @@ struct row_writer {
 	int64_t newest_chunk, newest_span; /* ids */
 	uint8_t *packed;
 	size_t packed_capacity;
-	struct write_totals *totals; /* of the batch that is written */
+	const struct batch *batch;   /* that is written */
+	struct write_totals *totals; /* of it */
 };
 
 static int find_newest(struct row_writer *w)
@@ -438,13 +439,17 @@ static int take_id(struct row_writer *w, enum statement change, int64_t *newest)
 static int count_chunk(struct row_writer *w, const struct stored_session *session,
 		       const struct chunk_row *row)
 {
-	const struct zone_totals_chunk chunk = {.id = w->newest_chunk,
-						.t0 = row->t0,
-						.track = row->track,
-						.events = row->events,
-						.raw = row->data,
-						.bytes = row->bytes};
+	struct zone_totals_chunk chunk = {.id = w->newest_chunk,
+					  .t0 = row->t0,
+					  .track = row->track,
+					  .events = row->events,
+					  .raw = row->data,
+					  .bytes = row->bytes};
 
+	if (row->counted && row->counts > 0) {
+		chunk.counts = &w->batch->zone_counts.at[row->counts_from];
+		chunk.count = row->counts;
+	}
 	return session->totals ? zone_totals_chunk(session->totals, &chunk) : 0;
 }
 
@@ -835,6 +840,7 @@ int row_writer_batch(struct row_writer *writer, const struct batch *batch,
 	size_t i;
 	int r;
 
+	w->batch = b;
 	w->totals = totals;
 	w->last = NULL;
 	r = write_names(w, b);

@@ -7,13 +7,15 @@
 #include "track.h"
 
 #include "live.h"
+#include "zone_counter.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define FIBERS_MAX 4096u
-#define STEPS_MAX  4096u
-#define DEPTH_MIN  16u
+#define FIBERS_MAX   4096u
+#define STEPS_MAX    4096u
+#define DEPTH_MIN    16u
+#define COUNTERS_MAX 64u
 
 /* From so many parts on, columns of so many bytes are not kept. */
 #define PARTS_MANY    64u
@@ -26,6 +28,7 @@ void tracks_init(struct tracks *tracks)
 
 static void part_free(struct part *part)
 {
+	zone_counter_free(part->counter);
 	chunk_build_deinit(&part->b);
 	VEC_FREE(&part->steps);
 	free(part->watch);
@@ -231,6 +234,36 @@ int part_of(struct live *s, struct track *track, uint32_t lane, struct part **re
 	return 0;
 }
 
+static void give_up_counting(struct live *s, struct part *part)
+{
+	zone_counter_free(part->counter);
+	part->counter = NULL;
+	part->uncounted = true;
+	s->tracks.counters--;
+}
+
+static void count_begin(struct live *s, struct part *part, uint32_t depth, uint32_t marker)
+{
+	if (part->counter && zone_counter_begin(part->counter, depth, marker) < 0)
+		give_up_counting(s, part);
+}
+
+/* Zones of threads are counted once it is likely that what was stored of the session goes: who asks
+ * for its totals before that counts them then. */
+static void start_counting(struct live *s, struct part *part)
+{
+	uint32_t i;
+
+	if (part->counter || part->uncounted || part->track->kind != TRACK_THREAD ||
+	    s->tracks.counters >= COUNTERS_MAX ||
+	    s->frames.streams.at[0]->closed_total < s->count_from)
+		return;
+	part->counter = zone_counter_new();
+	s->tracks.counters += part->counter != NULL;
+	for (i = 0; i < part->depth; i++)
+		count_begin(s, part, i + 1, part->stack[i].marker);
+}
+
 static void part_start(struct live *s, struct part *part, int64_t t)
 {
 	chunk_build_start(&part->b, t, part->stack, part->depth);
@@ -238,6 +271,7 @@ static void part_start(struct live *s, struct part *part, int64_t t)
 	part->leads = 0;
 	part->late = t < stream_closed(s->frames.streams.at[0]);
 	part->cut = frames_cut(s, part->track, t);
+	start_counting(s, part);
 }
 
 /* Many tracks that are busy now and then must not keep large columns each. */
@@ -275,6 +309,8 @@ int part_finish(struct live *s, struct part *part)
 	r = chunk_build_finish(&part->b, &row.data, &row.bytes);
 	if (r < 0)
 		return r;
+	if (part->counter)
+		zone_counter_take(part->counter, s->batch, &row);
 	s->batch->chunks.at[s->batch->chunks.count++] = row;
 	s->batch->bytes += row.bytes;
 	r = trigger_watch_chunk(s, part, &row);
@@ -376,6 +412,7 @@ int part_push(struct live *s, struct part *part, uint32_t marker, int64_t t)
 	part->stack[part->depth].marker = marker;
 	part->stack[part->depth].begin = t;
 	part->depth++;
+	count_begin(s, part, part->depth, marker);
 	if (!m || !marker_is_wait(m))
 		return 0;
 	part->waits++;
@@ -384,8 +421,10 @@ int part_push(struct live *s, struct part *part, uint32_t marker, int64_t t)
 
 int part_pop_to(struct live *s, struct part *part, uint32_t depth, int64_t t)
 {
-	uint32_t before = part->waits;
+	uint32_t before = part->waits, i;
 
+	for (i = part->depth; i > depth && part->counter; i--)
+		zone_counter_end(part->counter, i, part->stack[i - 1].begin, t);
 	while (part->depth > depth && part->waits > 0) {
 		const struct marker *m;
 
@@ -480,6 +519,7 @@ void tracks_collect(struct live *s)
 		}
 		*link = part->next;
 		unlink_from_track(part);
+		s->tracks.counters -= part->counter != NULL;
 		part_free(part);
 		s->tracks.part_count--;
 	}

@@ -52,6 +52,9 @@ struct part {
 	int64_t steps_from; /* steps before were forgotten */
 	VEC(struct wait_step) steps;
 
+	struct zone_counter *counter; /* NULL: its zones are not counted */
+	bool uncounted;		      /* they came to too many paths */
+
 	void *watch;		  /* trigger_events.c's, malloc'ed; NULL: nothing */
 	struct chunk_open *stack; /* capacity + 1 of them: see run_fast */
 	struct chunk_builder b;	  /* the last one: see part_of */
@@ -85,6 +88,7 @@ struct tracks {
 	VEC(struct track *) all;
 	struct part *parts;
 	uint32_t part_count;
+	uint32_t counters; /* of parts */
 	uint32_t next_id;
 	struct track *fibers[FIBER_HASH];
 	uint32_t fiber_count;

@@ -14,6 +14,7 @@
 
 #include "log.h"
 #include "shm/atomic.h"
+#include "zone_counter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -118,9 +119,13 @@ static enum when place(struct live *s, struct ring *ring, uint64_t word,
  *
  * One compare finds every time that does not go on: a step back is a large step forwards in
  * 40 bits, past any stop.
+ *
+ * Made twice: most sessions are short and have no counter.
  */
-static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *words, size_t count,
-		       uint64_t start, int64_t stop)
+static inline __attribute__((always_inline)) size_t run_zones(struct ring *ring, struct part *part,
+							      struct zone_counter *counter,
+							      const uint64_t *words, size_t count,
+							      uint64_t start, int64_t stop)
 {
 	struct chunk_builder *b = &part->b;
 	const uint32_t *map = ring->lane->map;
@@ -144,12 +149,20 @@ static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *wor
 		if (FPROF_UNLIKELY(marker - 1 >= LANE_SLOW - 1 || t >= end))
 			break;
 		if (FPROF_LIKELY(kind - 1 <= 1 && fits)) {
+			if (counter && !begin)
+				zone_counter_end(counter, depth, stack[top].begin,
+						 (int64_t)(t - start));
+			else if (counter && !zone_counter_enter(counter, depth + 1, marker))
+				break;
 			/* an end writes above the top: nobody reads there */
 			stack[depth].marker = marker;
 			stack[depth].begin = (int64_t)(t - start);
 			depth += begin * 2 - 1;
 			code = (marker + CHUNK_BEGIN) & -begin;
 		} else if (kind == FPROF_WORD_NEXT && depth > 0 && !no_next) {
+			if (counter && !zone_counter_next(counter, depth, marker, stack[top].begin,
+							  (int64_t)(t - start)))
+				break;
 			stack[top].marker = marker;
 			stack[top].begin = (int64_t)(t - start);
 			chunk_build_varint(b, marker);
@@ -174,6 +187,13 @@ static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *wor
 	ring->base = (int64_t)(now - start);
 	part->depth = depth;
 	return i;
+}
+
+static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *words, size_t count,
+		       uint64_t start, int64_t stop)
+{
+	return part->counter ? run_zones(ring, part, part->counter, words, count, start, stop)
+			     : run_zones(ring, part, NULL, words, count, start, stop);
 }
 
 /* Takes what the fast way can of count words; they lie in one block. */

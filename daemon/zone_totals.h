@@ -6,8 +6,9 @@
  * The rows of zone_totals hold what was counted up to a mark: all chunks and GPU spans whose ids
  * are not above it. What is above is counted when it is asked for, and is in the rows before it
  * goes. So nothing is counted while a session is short; of one that is longer the store counts what
- * it stores, and writes rows once in many frames. A chunk says itself what was open at its start,
- * so chunks may be counted in any order. A call is counted where it ends.
+ * it stores, where the drain has not (zone_counter.h), and writes rows once in many frames. A chunk
+ * says itself what was open at its start, so chunks may be counted in any order. A call is counted
+ * where it ends.
  *
  * A root is a thread, fiber or GPU queue by its name: those of one name are one. A queue's spans
  * are all right below it, since their results come one by one.
@@ -47,11 +48,6 @@ struct zone_total {
 	uint64_t max_frame; /* of the main stream, in which the longest call began; 0: not known */
 	bool changed;	    /* it is not what its row says */
 };
-/* What was counted of a path since its row was read. */
-struct zone_total_sum {
-	uint64_t calls, ticks, max_ticks;
-	int64_t max_begin; /* ticks */
-};
 
 struct zone_totals_track {
 	uint32_t track;
@@ -66,7 +62,8 @@ struct zone_totals {
 	struct zone_totals_mark mark;
 	/* Inside. */
 	struct paths paths;
-	VEC(struct zone_total_sum) sums; /* by node */
+	VEC(struct zone_sum) sums; /* by node: what was counted since its row was read */
+	VEC(uint32_t) counted;	   /* nodes of the rows of a chunk */
 	VEC(uint32_t) roots;
 	VEC(struct zone_totals_track) tracks; /* by track */
 	struct fprof_clock_rate rate;
@@ -96,6 +93,8 @@ struct zone_totals_chunk {
 	uint64_t events;
 	const void *raw; /* NULL: it is damaged */
 	size_t bytes;
+	const struct zone_count_row *counts; /* what it came to; NULL: that is to be counted */
+	size_t count;
 };
 int zone_totals_chunk(struct zone_totals *totals, const struct zone_totals_chunk *chunk);
 struct zone_totals_span {
