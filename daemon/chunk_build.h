@@ -58,12 +58,14 @@ static inline int64_t chunk_unzigzag(uint64_t v)
 /* Ticks in as many bytes as their tag says; 8 bytes are stored in any case, so without a branch. */
 static inline uint32_t chunk_time_tag(uint64_t delta)
 {
-	return (uint32_t)(delta > 0xff) + (delta > 0xffff) + (delta > 0xffffff);
+	uint32_t more = (uint32_t)(63 - __builtin_clzll(delta | 1)) / 8;
+
+	return more < 3 ? more : 3;
 }
 
 static inline uint32_t chunk_time_bytes(uint32_t tag)
 {
-	return (0x08030201u >> (tag * 8)) & 0xff;
+	return tag + 1 + ((tag + 1) & 4);
 }
 
 static inline uint8_t *chunk_put_code(uint8_t *p, uint32_t code)

@@ -395,7 +395,7 @@ int part_deepen(struct part *part)
 
 	if (part->depth < part->capacity)
 		return 0;
-	grown = realloc(part->stack, (capacity + 1) * sizeof(*grown));
+	grown = realloc(part->stack, capacity * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	part->stack = grown;

@@ -56,7 +56,7 @@ struct part {
 	bool uncounted;		      /* they came to too many paths */
 
 	void *watch;		  /* trigger_events.c's, malloc'ed; NULL: nothing */
-	struct chunk_open *stack; /* capacity + 1 of them: see run_fast */
+	struct chunk_open *stack; /* capacity of them */
 	struct chunk_builder b;	  /* the last one: see part_of */
 };
 

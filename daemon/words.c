@@ -113,6 +113,13 @@ static enum when place(struct live *s, struct ring *ring, uint64_t word,
 	return WHEN_NOW;
 }
 
+/* What run_fast may take. */
+struct run {
+	const uint64_t *words;
+	size_t count;
+	uint64_t start, end; /* of the session; the first time that is not taken */
+};
+
 /*
  * Zone begins, ends and nexts that need nothing but stack and columns; returns how many words were
  * taken. The part is open and has room for count events.
@@ -120,52 +127,53 @@ static enum when place(struct live *s, struct ring *ring, uint64_t word,
  * One compare finds every time that does not go on: a step back is a large step forwards in
  * 40 bits, past any stop.
  *
- * Made twice: most sessions are short and have no counter.
+ * Made twice, since most sessions are short and have no counter; and out of line, where the loop
+ * has the registers for itself.
  */
-static inline __attribute__((always_inline)) size_t run_zones(struct ring *ring, struct part *part,
-							      struct zone_counter *counter,
-							      const uint64_t *words, size_t count,
-							      uint64_t start, int64_t stop)
+static inline __attribute__((always_inline)) size_t
+run_zones(struct ring *ring, struct part *part, struct zone_counter *counter, const struct run *run)
 {
 	struct chunk_builder *b = &part->b;
 	const uint32_t *map = ring->lane->map;
-	struct chunk_open *stack = part->stack;
+	const uint64_t *words = run->words, *words_end = words + run->count;
+	uint64_t start = run->start, end = run->end;
+	uint64_t now = start + (uint64_t)ring->base, last = start + (uint64_t)b->last;
+	struct chunk_open *stack = part->stack, *top = stack + part->depth;
+	const struct chunk_open *stack_end = stack + part->capacity;
 	uint8_t *times = b->times + b->times_bytes, *codes = b->codes + b->codes_bytes;
 	uint8_t *tags = b->tags;
-	uint64_t now = start + (uint64_t)ring->base, last = start + (uint64_t)b->last;
-	uint64_t end = start + (uint64_t)stop;
-	uint32_t capacity = part->capacity, depth = part->depth, tag = b->tag, n = b->events,
-		 no_next = part->waits;
-	size_t i;
+	uint32_t tag = b->tag, n = b->events;
 
-	for (i = 0; i < count; i++) {
-		uint64_t word = words[i], delta;
+	for (; words < words_end; words++) {
+		uint64_t word = *words, delta;
 		uint64_t t = now + ((word - now) & FPROF_TIME_MASK);
 		uint32_t marker = map[fprof_word_id(word)], kind = fprof_word_kind(word);
-		uint32_t begin = kind == FPROF_WORD_BEGIN, code = CHUNK_NEXT, size;
-		uint32_t top = depth - (depth > 0);
-		bool fits = begin ? depth < capacity : depth > 0 && stack[top].marker == marker;
+		uint32_t code, size;
 
 		if (FPROF_UNLIKELY(marker - 1 >= LANE_SLOW - 1 || t >= end))
 			break;
-		if (FPROF_LIKELY(kind - 1 <= 1 && fits)) {
-			if (counter && !begin)
-				zone_counter_end(counter, depth, stack[top].begin,
+		if (kind == FPROF_WORD_BEGIN) {
+			if (top == stack_end ||
+			    (counter &&
+			     !zone_counter_enter(counter, (uint32_t)(top - stack) + 1, marker)))
+				break;
+			*top++ = (struct chunk_open){marker, (int64_t)(t - start)};
+			code = marker + CHUNK_BEGIN;
+		} else if (top == stack) {
+			break;
+		} else if (kind == FPROF_WORD_END && top[-1].marker == marker) {
+			if (counter)
+				zone_counter_end(counter, (uint32_t)(top - stack), top[-1].begin,
 						 (int64_t)(t - start));
-			else if (counter && !zone_counter_enter(counter, depth + 1, marker))
+			top--;
+			code = CHUNK_END;
+		} else if (kind == FPROF_WORD_NEXT && !part->waits) {
+			if (counter && !zone_counter_next(counter, (uint32_t)(top - stack), marker,
+							  top[-1].begin, (int64_t)(t - start)))
 				break;
-			/* an end writes above the top: nobody reads there */
-			stack[depth].marker = marker;
-			stack[depth].begin = (int64_t)(t - start);
-			depth += begin * 2 - 1;
-			code = (marker + CHUNK_BEGIN) & -begin;
-		} else if (kind == FPROF_WORD_NEXT && depth > 0 && !no_next) {
-			if (counter && !zone_counter_next(counter, depth, marker, stack[top].begin,
-							  (int64_t)(t - start)))
-				break;
-			stack[top].marker = marker;
-			stack[top].begin = (int64_t)(t - start);
+			top[-1] = (struct chunk_open){marker, (int64_t)(t - start)};
 			chunk_build_varint(b, marker);
+			code = CHUNK_NEXT;
 		} else {
 			break;
 		}
@@ -182,18 +190,31 @@ static inline __attribute__((always_inline)) size_t run_zones(struct ring *ring,
 	b->codes_bytes = (size_t)(codes - b->codes);
 	b->tag = tag;
 	b->events = n;
-	if (i > 0)
+	if (words > run->words)
 		b->last = (int64_t)(last - start);
 	ring->base = (int64_t)(now - start);
-	part->depth = depth;
-	return i;
+	part->depth = (uint32_t)(top - stack);
+	return (size_t)(words - run->words);
+}
+
+static __attribute__((noinline)) size_t run_plain(struct ring *ring, struct part *part,
+						  const struct run *run)
+{
+	return run_zones(ring, part, NULL, run);
+}
+
+static __attribute__((noinline)) size_t run_counting(struct ring *ring, struct part *part,
+						     const struct run *run)
+{
+	return run_zones(ring, part, part->counter, run);
 }
 
 static size_t run_fast(struct ring *ring, struct part *part, const uint64_t *words, size_t count,
 		       uint64_t start, int64_t stop)
 {
-	return part->counter ? run_zones(ring, part, part->counter, words, count, start, stop)
-			     : run_zones(ring, part, NULL, words, count, start, stop);
+	const struct run run = {words, count, start, start + (uint64_t)stop};
+
+	return part->counter ? run_counting(ring, part, &run) : run_plain(ring, part, &run);
 }
 
 /* Takes what the fast way can of count words; they lie in one block. */
