@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#define SLOT_BITS_FIRST 8u
-#define SLOT_FREE	UINT64_MAX
+#define SLOTS_FIRST 256u
+#define SLOT_FREE   UINT64_MAX
 
 void paths_deinit(struct paths *paths)
 {
@@ -14,18 +14,13 @@ void paths_deinit(struct paths *paths)
 	*paths = (struct paths){0};
 }
 
-static size_t size_of(const struct paths *paths)
-{
-	return paths->slots ? (size_t)1 << (64 - paths->shift) : 0;
-}
-
 static void put(struct paths *paths, uint32_t node)
 {
 	uint64_t key = paths_key(paths->all.at[node].parent, paths->all.at[node].marker);
 	size_t at = paths_slot(paths, key);
 
 	while (paths->slots[at].key != SLOT_FREE)
-		at = (at + 1) & (size_of(paths) - 1);
+		at = (at + 1) & paths->mask;
 	paths->slots[at] = (struct path_slot){key, node};
 	paths->used++;
 }
@@ -33,11 +28,10 @@ static void put(struct paths *paths, uint32_t node)
 /* Room for one more. */
 static int reserve(struct paths *paths)
 {
-	unsigned bits = paths->slots ? 64 - paths->shift + 1 : SLOT_BITS_FIRST;
-	size_t i, size = (size_t)1 << bits;
+	size_t i, size = paths->slots ? 2 * (paths->mask + 1) : SLOTS_FIRST;
 	struct path_slot *slots;
 
-	if (2 * (paths->used + 1) <= size_of(paths))
+	if (paths->slots && 2 * (paths->used + 1) <= paths->mask + 1)
 		return 0;
 	slots = malloc(size * sizeof(*slots));
 	if (!slots)
@@ -46,7 +40,7 @@ static int reserve(struct paths *paths)
 		slots[i].key = SLOT_FREE;
 	free(paths->slots);
 	paths->slots = slots;
-	paths->shift = 64 - bits;
+	paths->mask = size - 1;
 	paths->used = 0;
 	for (i = 0; i < paths->all.count; i++)
 		if (paths->all.at[i].parent != PATH_NONE)
@@ -56,8 +50,10 @@ static int reserve(struct paths *paths)
 
 int paths_add_root(struct paths *paths, uint32_t *ret_node)
 {
+	int r = reserve(paths);
+
 	*ret_node = (uint32_t)paths->all.count;
-	return VEC_PUSH(&paths->all, ((struct path){PATH_NONE, PATH_NONE}));
+	return r < 0 ? r : VEC_PUSH(&paths->all, ((struct path){PATH_NONE, PATH_NONE}));
 }
 
 int paths_add(struct paths *paths, uint32_t parent, uint32_t marker, uint32_t *ret_node)
@@ -77,7 +73,7 @@ bool paths_look_up(const struct paths *paths, uint64_t key, uint32_t *ret_node)
 	size_t at = paths_slot(paths, key);
 
 	while (paths->slots[at].key != SLOT_FREE && paths->slots[at].key != key)
-		at = (at + 1) & (size_of(paths) - 1);
+		at = (at + 1) & paths->mask;
 	*ret_node = paths->slots[at].node;
 	return paths->slots[at].key == key;
 }

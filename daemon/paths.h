@@ -28,8 +28,8 @@ struct path_slot {
 
 struct paths {
 	VEC(struct path) all;	 /* by node */
-	struct path_slot *slots; /* a power of two of them, but for none */
-	unsigned shift;		 /* from a hash to its slot */
+	struct path_slot *slots; /* a power of two of them, from the first node on */
+	size_t mask;		 /* one less than there are */
 	size_t used;
 };
 
@@ -48,7 +48,7 @@ static inline uint64_t paths_key(uint32_t parent, uint32_t marker)
 
 static inline size_t paths_slot(const struct paths *paths, uint64_t key)
 {
-	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> paths->shift);
+	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & paths->mask;
 }
 
 /* The child of parent, which is a node, called marker; false: there is none. */
@@ -56,11 +56,8 @@ static inline bool paths_enter(const struct paths *paths, uint32_t parent, uint3
 			       uint32_t *ret_node)
 {
 	uint64_t key = paths_key(parent, marker);
-	const struct path_slot *slot;
+	const struct path_slot *slot = &paths->slots[paths_slot(paths, key)];
 
-	if (paths->used == 0)
-		return false;
-	slot = &paths->slots[paths_slot(paths, key)];
 	*ret_node = slot->node;
 	return slot->key == key || paths_look_up(paths, key, ret_node);
 }
