@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -26,6 +29,7 @@ static const struct {
 	{SYS_futex_waitv, WAIT_LOCK, false},
 	{SYS_futex_wait, WAIT_LOCK, false},
 	{SYS_flock, WAIT_LOCK, false},
+	{SYS_fcntl, WAIT_LOCK, false}, /* of a part of a file: nothing else of it blocks */
 	{SYS_semop, WAIT_LOCK, false},
 	{SYS_semtimedop, WAIT_LOCK, false},
 	{SYS_msgrcv, WAIT_LOCK, false},
@@ -38,10 +42,12 @@ static const struct {
 	{SYS_preadv, WAIT_READ, true},
 	{SYS_preadv2, WAIT_READ, true},
 	{SYS_openat, WAIT_DISK, false},
+	{SYS_openat2, WAIT_DISK, false},
 	{SYS_getdents64, WAIT_DISK, false},
 	{SYS_statx, WAIT_DISK, false},
 	{SYS_newfstatat, WAIT_DISK, false},
 	{SYS_unlinkat, WAIT_DISK, false},
+	{SYS_renameat, WAIT_DISK, false},
 	{SYS_renameat2, WAIT_DISK, false},
 	{SYS_mkdirat, WAIT_DISK, false},
 	{SYS_io_uring_enter, WAIT_READ, false},
@@ -88,6 +94,7 @@ static const struct {
 	{SYS_unlink, WAIT_DISK, false},
 	{SYS_rename, WAIT_DISK, false},
 	{SYS_mkdir, WAIT_DISK, false},
+	{SYS_rmdir, WAIT_DISK, false},
 #endif
 };
 
@@ -189,10 +196,19 @@ static const struct {
 	{4, SYS_write},
 	{5, SYS_open},
 	{10, SYS_unlink},
+	{36, SYS_sync},
 	{38, SYS_rename},
+	{39, SYS_mkdir},
+	{40, SYS_rmdir},
 	{45, SYS_brk},
 	{54, SYS_ioctl},
+	{55, SYS_fcntl},
+	{90, SYS_mmap},
 	{91, SYS_munmap},
+	{93, SYS_ftruncate},
+	{106, SYS_stat},
+	{107, SYS_lstat},
+	{117, SYS_semtimedop}, /* ipc: semaphores and messages */
 	{118, SYS_fsync},
 	{125, SYS_mprotect},
 	{142, SYS_select},
@@ -205,19 +221,33 @@ static const struct {
 	{168, SYS_poll},
 	{180, SYS_pread64},
 	{181, SYS_pwrite64},
+	{187, SYS_sendfile},
 	{192, SYS_mmap},
+	{194, SYS_ftruncate},
+	{195, SYS_stat},
+	{196, SYS_lstat},
 	{219, SYS_madvise},
 	{220, SYS_getdents64},
+	{221, SYS_fcntl},
+	{239, SYS_sendfile},
 	{240, SYS_futex},
+	{247, SYS_io_getevents},
 	{256, SYS_epoll_wait},
 	{267, SYS_clock_nanosleep},
 	{295, SYS_openat},
+	{296, SYS_mkdirat},
 	{300, SYS_newfstatat},
 	{301, SYS_unlinkat},
+	{302, SYS_renameat},
 	{308, SYS_pselect6},
 	{309, SYS_ppoll},
+	{314, SYS_sync_file_range},
 	{319, SYS_epoll_pwait},
+	{324, SYS_fallocate},
+	{333, SYS_preadv},
+	{334, SYS_pwritev},
 	{337, SYS_recvmmsg},
+	{344, SYS_syncfs},
 	{353, SYS_renameat2},
 	{362, SYS_connect},
 	{364, SYS_accept4},
@@ -225,7 +255,11 @@ static const struct {
 	{370, SYS_sendmsg},
 	{371, SYS_recvfrom},
 	{372, SYS_recvmsg},
+	{378, SYS_preadv2},
+	{379, SYS_pwritev2},
 	{383, SYS_statx},
+	{400, SYS_msgsnd},
+	{401, SYS_msgrcv},
 	{407, SYS_clock_nanosleep},
 	{413, SYS_pselect6},
 	{414, SYS_ppoll},
@@ -233,8 +267,10 @@ static const struct {
 	{420, SYS_semtimedop},
 	{422, SYS_futex},
 	{426, SYS_io_uring_enter},
+	{437, SYS_openat2},
 	{441, SYS_epoll_pwait2},
 	{449, SYS_futex_waitv},
+	{455, SYS_futex_wait},
 };
 #endif
 

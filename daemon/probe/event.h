@@ -48,7 +48,7 @@ struct probe_event {
 	uint32_t state;	 /* OUT: of the kernel; 0: runnable, 1: sleeps, 2: sleeps uninterruptibly,
 			    0x80: it has ended */
 	int32_t syscall; /* OUT: in which it blocks; -1: none (a fault, or preempted user code) */
-	uint64_t arg0, arg1; /* OUT: of the system call, see PROBE_POLL_FD */
+	uint64_t arg0, arg1; /* OUT: the first two of the system call, see PROBE_POLL_FD */
 	char other_comm[16];
 };
 

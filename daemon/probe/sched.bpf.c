@@ -47,7 +47,7 @@ struct task_struct {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long orig_ax, di, si;
+	unsigned long orig_ax, di, si, bx, cx;
 } __attribute__((preserve_access_index));
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
@@ -133,21 +133,24 @@ static __always_inline void event_put(struct probe_event *e)
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
+/* poll, ppoll, and of the 32-bit table ppoll_time64 */
+static __always_inline bool is_poll(const struct probe_event *e)
+{
 #if defined(__TARGET_ARCH_x86)
-#define SYS_POLL  7
-#define SYS_PPOLL 271
+	if (e->flags & PROBE_COMPAT)
+		return e->syscall == 168 || e->syscall == 309 || e->syscall == 414;
+	return e->syscall == 7 || e->syscall == 271;
 #else
-#define SYS_POLL  73
-#define SYS_PPOLL 73
+	return e->syscall == 73;
 #endif
+}
 
 /* What a poll of one descriptor waits for is that: struct pollfd begins with it. */
 static __always_inline void read_poll(struct probe_event *e)
 {
 	const void *pollfd = (const void *)e->arg0;
 
-	if ((e->syscall != SYS_POLL && e->syscall != SYS_PPOLL) || e->arg1 != 1 ||
-	    e->flags & PROBE_COMPAT)
+	if (!is_poll(e) || e->arg1 != 1)
 		return;
 	e->arg0 = 0;
 	if (bpf_probe_read_user(&e->arg0, sizeof(__s32), pollfd) == 0)
@@ -175,8 +178,11 @@ static __always_inline void read_syscall(struct probe_event *e, struct task_stru
 	e->syscall = (__s32)BPF_CORE_READ(regs, orig_ax);
 	e->arg0 = BPF_CORE_READ(regs, di);
 	e->arg1 = BPF_CORE_READ(regs, si);
-	if (task->thread_info.status & TS_COMPAT)
+	if (task->thread_info.status & TS_COMPAT) {
 		e->flags |= PROBE_COMPAT;
+		e->arg0 = (__u32)BPF_CORE_READ(regs, bx);
+		e->arg1 = (__u32)BPF_CORE_READ(regs, cx);
+	}
 #elif defined(__TARGET_ARCH_arm64)
 	e->syscall = BPF_CORE_READ(regs, syscallno);
 	e->arg0 = BPF_CORE_READ(regs, regs[0]);

@@ -30,6 +30,7 @@ const idle = [
 	['nap', 'cap', 'cap'],
 	['timed', 'cap', 'cap'],
 	['timer', 'cap', 'cap'],
+	['legacy', 'cap', 'cap'],
 	['present', 'display', 'present'],
 	['lock', 'lock', 'lock'],
 	['chain', 'lock', 'lock'],
@@ -68,7 +69,7 @@ for (const [mode, word, part] of [...idle, ...busy]) {
 			await Promise.allSettled(side.values());
 		const verdict = await (side.get(mode) ?? play(world, program, mode, { frames: part === 'runnable' ? 12 : 30, wait: 500 }));
 		if (!verdict)
-			return t.skip('userfaultfd is not permitted here');
+			return t.skip(`${mode}: the kernel does not permit it here`);
 		if (mode in byDisk && share(verdict, byDisk[mode]) < 0.1)
 			return t.skip('this disk makes nobody wait');
 		const rest = part === 'runnable' ? 1 : 1 - share(verdict, 'runnable');

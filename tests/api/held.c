@@ -16,7 +16,8 @@
  * while it computes itself, half as long, and then waits for it; spawn makes a thread that
  * computes, after so many others that no table of threads holds them all. even and paid compute for
  * 0.6 to 0.95 of MS, which changes; then even sleeps in the limiter until MS after the frame
- * before, paid for a tenth of it whatever it computed.
+ * before, paid for a tenth of it whatever it computed. legacy reads a timerfd and polls one, by
+ * calls of the 32-bit table.
  */
 #include <fprof.h>
 
@@ -342,6 +343,54 @@ static void read_timer(void)
 		exit(3);
 }
 
+static void cannot(int signal)
+{
+	(void)signal;
+	_exit(77);
+}
+
+/* Where the kernel has no such calls, they end in a fault. */
+static long call32(long number, long a, long b, long c)
+{
+#ifdef __x86_64__
+	long answer;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(answer)
+			 : "a"(number), "b"(a), "c"(b), "d"(c)
+			 : "r8", "r9", "r10", "r11", "memory");
+	return answer;
+#else
+	_exit(77);
+#endif
+}
+
+/* Half a frame each; what they are told of lies where 32 bits reach. */
+static void call_as_32_bits(void)
+{
+	static struct {
+		uint64_t expired;
+		struct pollfd poll;
+	} * low;
+	const struct itimerspec once = {.it_value = {.tv_nsec = (long)(ms * 5e5)}};
+
+	if (!low) {
+		signal(SIGSEGV, cannot);
+		low = mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		if (low == MAP_FAILED)
+			exit(3);
+		low->poll.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		low->poll.events = POLLIN;
+	}
+	timerfd_settime(low->poll.fd, 0, &once, NULL);
+	if (call32(3, low->poll.fd, (long)&low->expired, 8) != 8)
+		exit(3);
+	timerfd_settime(low->poll.fd, 0, &once, NULL);
+	if (call32(168, (long)&low->poll, 1, -1) != 1)
+		exit(3);
+}
+
 /* Fills memory, and has the process's map of it to itself meanwhile. */
 static void *fill_memory(void *userdata)
 {
@@ -551,6 +600,8 @@ static void hold_frame(const char *mode)
 		wait_in_vain();
 	} else if (!strcmp(mode, "timer")) {
 		read_timer();
+	} else if (!strcmp(mode, "legacy")) {
+		call_as_32_bits();
 	} else if (!strcmp(mode, "mapped")) {
 		map_beside();
 	} else if (!strcmp(mode, "read")) {

@@ -267,7 +267,10 @@ static void descriptors_tell_what_is_waited_for(void **state)
 	assert_int_equal(wait_reason_of(SYS_ppoll, fd_class_of("anon_inode:sync_file")), WAIT_GPU);
 	assert_int_equal(wait_reason_of(SYS_ppoll, FD_FILE), WAIT_POLL);
 	assert_int_equal(wait_reason_of(SYS_semtimedop, FD_UNKNOWN), WAIT_LOCK);
+	assert_int_equal(wait_reason_of(SYS_fcntl, FD_UNKNOWN), WAIT_LOCK);
 	assert_int_equal(wait_reason_of(SYS_unlinkat, FD_UNKNOWN), WAIT_DISK);
+	assert_int_equal(wait_reason_of(SYS_renameat, FD_UNKNOWN), WAIT_DISK);
+	assert_int_equal(wait_reason_of(SYS_openat2, FD_UNKNOWN), WAIT_DISK);
 	assert_int_equal(wait_reason_of(100000, FD_SOCKET), WAIT_OTHER);
 	assert_int_equal(wait_reason_of_fault(true, false), WAIT_DISK);
 	assert_int_equal(wait_reason_of_fault(true, true), WAIT_MEMORY);
@@ -282,6 +285,9 @@ static void descriptors_tell_what_is_waited_for(void **state)
 	assert_int_equal(wait_native_of(240), SYS_futex);
 	assert_int_equal(wait_native_of(162), SYS_nanosleep);
 	assert_int_equal(wait_native_of(102), SYS_recvfrom);
+	assert_int_equal(wait_native_of(117), SYS_semtimedop);
+	assert_int_equal(wait_native_of(195), SYS_stat);
+	assert_int_equal(wait_native_of(221), SYS_fcntl);
 #endif
 	assert_true(wait_wants_fd(SYS_read));
 	assert_false(wait_wants_fd(SYS_futex));
