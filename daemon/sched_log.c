@@ -12,16 +12,17 @@
 
 #define RECORD_BYTES_MAX 64u
 
-/* The state that follows r; an interval that does not change is the same one going on. */
 /* A wait for a lock that a timer ended was one for its time to pass: nobody let go. */
 static enum wait_reason waited_for(const struct sched_interval *now, const struct sched_record *r)
 {
-	return now->state == SCHED_STATE_BLOCKED && now->reason == WAIT_LOCK &&
-			       r->kind == SCHED_WAKE && r->flags & SCHED_BY_INTERRUPT
-		       ? WAIT_SLEEP
-		       : now->reason;
+	if (now->state == SCHED_STATE_BLOCKED && now->reason == WAIT_LOCK &&
+	    wait_may_be_timed(now->syscall) && r->kind == SCHED_WAKE &&
+	    r->flags & SCHED_BY_INTERRUPT)
+		return WAIT_SLEEP;
+	return now->reason;
 }
 
+/* The state that follows r; an interval that does not change is the same one going on. */
 static struct sched_interval follow(const struct sched_interval *now, const struct sched_record *r)
 {
 	struct sched_interval next = {.t0 = r->t, .t1 = INT64_MAX};

@@ -108,9 +108,8 @@ static struct sched_who who_of(const struct sched_process *p, const struct probe
 }
 
 static enum wait_reason reason_of(struct sched_process *p, const struct sched_thread *thread,
-				  const struct probe_event *e)
+				  const struct probe_event *e, int32_t syscall)
 {
-	int32_t syscall = e->flags & PROBE_COMPAT ? wait_native_of(e->syscall) : e->syscall;
 	bool io = e->flags & PROBE_IO_WAIT;
 	enum fd_class class = FD_UNKNOWN;
 
@@ -144,9 +143,11 @@ static void record_out(struct sched_process *p, struct sched_thread *thread,
 		return;
 	}
 	r->kind = SCHED_BLOCK;
-	r->syscall = e->syscall;
+	r->syscall = e->flags & PROBE_COMPAT ? wait_native_of(e->syscall) : e->syscall;
 	r->uninterruptible = (e->state & 2) != 0;
-	r->reason = thread->last_block = reason_of(p, thread, e);
+	r->reason = thread->last_block = reason_of(p, thread, e, r->syscall);
+	if (r->syscall == INT32_MAX)
+		r->syscall = -1;
 }
 
 static bool is_off_cpu(const struct sched_thread *thread)

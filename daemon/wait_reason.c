@@ -186,6 +186,24 @@ bool wait_is_sleep(int32_t syscall, uint64_t arg0, uint64_t arg1)
 	}
 }
 
+bool wait_may_be_timed(int32_t syscall)
+{
+	switch (syscall) {
+	case SYS_futex:
+	case SYS_futex_waitv:
+	case SYS_futex_wait:
+	case SYS_semtimedop:
+	case SYS_ioctl: /* ntsync */
+#ifdef SYS_poll
+	case SYS_poll:
+#endif
+	case SYS_ppoll:
+		return true;
+	default:
+		return wait_is_restart(syscall);
+	}
+}
+
 #ifdef __x86_64__
 /* arch/x86/entry/syscalls/syscall_32.tbl of the kernel: those that block, and are in the table. */
 static const struct {

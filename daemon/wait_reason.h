@@ -34,6 +34,8 @@ enum wait_reason wait_reason_of(int32_t syscall, enum fd_class fd);
 enum wait_reason wait_reason_of_fault(bool io, bool stalled);
 /* A call that waits for descriptors and was given none waits for its time to pass. */
 bool wait_is_sleep(int32_t syscall, uint64_t arg0, uint64_t arg1);
+/* Does the call end by itself where it was told to, and not only by who answers it? */
+bool wait_may_be_timed(int32_t syscall);
 /* The native number of a call of the 32-bit table; INT32_MAX: none that is known. */
 int32_t wait_native_of(int32_t compat);
 /* The call goes on after a signal: the reason is what it was before. */

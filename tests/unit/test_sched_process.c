@@ -10,6 +10,7 @@
 #include "daemon/sched_process.h"
 
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -140,7 +141,53 @@ static void a_lock_whose_wait_a_timer_ended_was_a_sleep(void **state)
 	sched_process_deinit(&p);
 }
 
+/* A device's interrupt may answer a read, which ends by nothing else. */
+static void a_wait_for_an_answer_is_no_sleep_whoever_answers(void **state)
+{
+	struct sched_process p = game_new();
+	int fd = eventfd(0, EFD_CLOEXEC);
+	struct probe_event e = {.tid = TID,
+				.tgid = (uint32_t)p.pid,
+				.kind = PROBE_OUT,
+				.state = 1,
+				.syscall = SYS_read,
+				.arg0 = (uint64_t)fd};
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(sched_process_take(&p, &e, 10), 0);
+	e.kind = PROBE_WAKING;
+	e.flags = PROBE_INTERRUPT;
+	assert_int_equal(sched_process_take(&p, &e, 20), 0);
+	take(&p, PROBE_IN, -1, 30);
+	assert_int_equal(state_at(&p, 10).reason, WAIT_LOCK);
+	sched_process_deinit(&p);
+	close(fd);
+}
+
 #ifdef __x86_64__
+/* Numbers of two tables could not be told apart once they are stored. */
+static void a_call_of_the_32_bit_table_has_the_number_of_the_other(void **state)
+{
+	struct sched_process p = game_new();
+	struct probe_event e = {.tid = TID,
+				.tgid = (uint32_t)p.pid,
+				.kind = PROBE_OUT,
+				.state = 1,
+				.syscall = 422,
+				.flags = PROBE_COMPAT};
+
+	(void)state;
+	assert_int_equal(sched_process_take(&p, &e, 10), 0);
+	take(&p, PROBE_IN, -1, 20);
+	assert_int_equal(state_at(&p, 10).syscall, SYS_futex);
+	e.syscall = 202;
+	assert_int_equal(sched_process_take(&p, &e, 30), 0);
+	take(&p, PROBE_IN, -1, 40);
+	assert_int_equal(state_at(&p, 30).syscall, -1);
+	sched_process_deinit(&p);
+}
+
 static void calls_of_the_32_bit_table_are_known(void **state)
 {
 	(void)state;
@@ -296,7 +343,9 @@ int main(void)
 		cmocka_unit_test(a_worker_of_io_uring_and_a_stopped_thread_do_not_wait_for_memory),
 		cmocka_unit_test(a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it),
 		cmocka_unit_test(a_lock_whose_wait_a_timer_ended_was_a_sleep),
+		cmocka_unit_test(a_wait_for_an_answer_is_no_sleep_whoever_answers),
 #ifdef __x86_64__
+		cmocka_unit_test(a_call_of_the_32_bit_table_has_the_number_of_the_other),
 		cmocka_unit_test(calls_of_the_32_bit_table_are_known),
 #endif
 	};
