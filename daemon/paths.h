@@ -4,7 +4,7 @@
  * another one, and called by a marker. One thread at a time.
  *
  * A child is found by a hash of who is above it and what it is called. Guessing it from the order
- * in which zones came before is as many instructions, and wrong guesses cost more.
+ * in which zones came before was no faster where it guessed right, and slower where it did not.
  */
 #ifndef FPROF_DAEMON_PATHS_H
 #define FPROF_DAEMON_PATHS_H

@@ -284,7 +284,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* What goes was stored together, so there are few gaps between the ids: a statement for each
- * stretch of them costs half of what one for each chunk does. */
+ * stretch of them opens its cursors once, not for each chunk. */
 static int delete_going(struct evictor *e)
 {
 	size_t i, count = e->going.count;
