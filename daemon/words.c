@@ -159,15 +159,13 @@ run_zones(struct ring *ring, struct part *part, struct zone_counter *counter, co
 				break;
 			*top++ = (struct chunk_open){marker, (int64_t)(t - start)};
 			code = marker + CHUNK_BEGIN;
-		} else if (top == stack) {
-			break;
-		} else if (kind == FPROF_WORD_END && top[-1].marker == marker) {
+		} else if (kind == FPROF_WORD_END && top > stack && top[-1].marker == marker) {
 			if (counter)
 				zone_counter_end(counter, (uint32_t)(top - stack), top[-1].begin,
 						 (int64_t)(t - start));
 			top--;
 			code = CHUNK_END;
-		} else if (kind == FPROF_WORD_NEXT && !part->waits) {
+		} else if (kind == FPROF_WORD_NEXT && top > stack && !part->waits) {
 			if (counter && !zone_counter_next(counter, (uint32_t)(top - stack), marker,
 							  top[-1].begin, (int64_t)(t - start)))
 				break;

@@ -72,6 +72,8 @@ export class VerdictCard {
 		this.about = null;
 		/** @type {any} */
 		this.drawn = null;
+		/** What the heights are kept for. */
+		this.kept = '';
 	}
 
 	draw() {
@@ -122,5 +124,18 @@ export class VerdictCard {
 		const kernel = answer.frames.filter((/** @type {any} */ one) => one.counted && one.kernel).length;
 		setText(this.note, `${plural(answer.frames_judged, 'frame')} judged, means per frame; the kernel saw ${count(kernel)}. Confidence ${Math.round(answer.confidence * 100)} %.`);
 		setText(this.dispute, disputeText(answer));
+		this.keepHeights();
+	}
+
+	/** While frames are followed nothing below moves with how much there is to say: what was needed once is kept. */
+	keepHeights() {
+		const about = `${this.about} ${innerWidth}`;
+		for (const at of [this.sentence, this.parts, this.note, this.dispute]) {
+			if (this.about === null || about !== this.kept)
+				at.style.minHeight = '';
+			if (this.about !== null)
+				at.style.minHeight = `${at.offsetHeight}px`;
+		}
+		this.kept = about;
 	}
 }

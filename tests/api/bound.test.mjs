@@ -57,8 +57,8 @@ const shares = { worked: 0.3, shown: 0.3, disk: 0, cold: 0.1, chain: 0.5, mapped
 /** Of these the disk, or how the kernel fills memory, decides. */
 const byMachine = { disk: 'io', cold: 'io', mapped: 'memory' };
 
-/** As long as it was asked to be, and not for want of a CPU: what was late does not wait. */
-const undisturbed = (one) => share(one, 'runnable') < 0.2 && one.wall_ns > 0.8 * MS * 1e6;
+/** As long as it was asked to be, not for want of a CPU, and heard of: what was late does not wait. */
+const undisturbed = (one) => share(one, 'runnable') < 0.2 && share(one, 'unknown') < 0.2 && one.wall_ns > 0.8 * MS * 1e6;
 
 for (const [mode, word, part] of [...idle, ...busy]) {
 	test(`a frame held by ${mode} is bound by ${word}`, async (t) => {
@@ -72,7 +72,7 @@ for (const [mode, word, part] of [...idle, ...busy]) {
 			return t.skip(`${mode}: the kernel does not permit it here`);
 		if (mode in byMachine && share(verdict, byMachine[mode]) < Math.max(0.1, shares[mode] ?? 0))
 			return t.skip('this machine makes nobody wait so');
-		const rest = part === 'runnable' ? 1 : 1 - share(verdict, 'runnable');
+		const rest = part === 'runnable' ? 1 : 1 - share(verdict, 'runnable') - share(verdict, 'unknown');
 		const asked = verdict.frames.filter(undisturbed);
 		const disturbed = part !== 'runnable' && asked.length < verdict.frames.length / 2;
 		assert.ok(disturbed || share(verdict, part) / rest > (shares[mode] ?? 0.6), `${part}: ${JSON.stringify(verdict.parts)}`);
