@@ -107,11 +107,22 @@ static struct sched_who who_of(const struct sched_process *p, const struct probe
 	return who;
 }
 
+/* What it waits for by, as the kernel told where it is soon gone, else as it is now. */
+static enum fd_class class_of(struct sched_process *p, const struct probe_event *e, int32_t syscall)
+{
+	bool polls = e->flags & PROBE_POLL_FD;
+
+	if (polls && e->arg1)
+		return fd_class_of_nameless(e->arg1);
+	if ((polls || wait_wants_fd(syscall)) && e->arg0 <= INT32_MAX)
+		return fd_class_now(p, (int32_t)e->arg0);
+	return FD_UNKNOWN;
+}
+
 static enum wait_reason reason_of(struct sched_process *p, const struct sched_thread *thread,
 				  const struct probe_event *e, int32_t syscall)
 {
 	bool io = e->flags & PROBE_IO_WAIT;
-	enum fd_class class = FD_UNKNOWN;
 
 	if (e->state & TASK_HELD)
 		return WAIT_OTHER;
@@ -121,11 +132,9 @@ static enum wait_reason reason_of(struct sched_process *p, const struct sched_th
 		return wait_reason_of_fault(io, e->flags & PROBE_MEMORY_STALL);
 	if (wait_is_restart(syscall))
 		return thread->last_block;
-	if (wait_is_sleep(syscall, e->arg0, e->arg1))
+	if (!(e->flags & PROBE_POLL_FD) && wait_is_sleep(syscall, e->arg0, e->arg1))
 		return WAIT_SLEEP;
-	if ((wait_wants_fd(syscall) || e->flags & PROBE_POLL_FD) && e->arg0 <= INT32_MAX)
-		class = fd_class_now(p, (int32_t)e->arg0);
-	return wait_reason_of(syscall, class);
+	return wait_reason_of(syscall, class_of(p, e, syscall));
 }
 
 static void record_out(struct sched_process *p, struct sched_thread *thread,

@@ -131,6 +131,20 @@ enum fd_class fd_class_of(const char *target)
 	return FD_UNKNOWN;
 }
 
+enum fd_class fd_class_of_nameless(uint64_t name)
+{
+	static const struct {
+		char begins[sizeof(name) + 1];
+		enum fd_class class;
+	} kinds[] = {{"sync_fil", FD_GPU}, {"[timerfd", FD_TIMER}, {"[eventfd", FD_LOCK}};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!memcmp(&name, kinds[i].begins, sizeof(name)))
+			return kinds[i].class;
+	return FD_UNKNOWN;
+}
+
 bool wait_wants_fd(int32_t syscall)
 {
 	size_t i = find(syscall);

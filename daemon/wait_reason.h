@@ -24,6 +24,8 @@ extern const char *const wait_reason_names[WAIT_REASONS];
 enum fd_class { FD_UNKNOWN = 0, FD_FILE, FD_PIPE, FD_SOCKET, FD_GPU, FD_LOCK, FD_TIMER };
 /* Of what /proc/PID/fd/N points to. */
 enum fd_class fd_class_of(const char *target);
+/* Of how the name of a file begins that has no path: what follows anon_inode: there. */
+enum fd_class fd_class_of_nameless(uint64_t name);
 
 /* Is the first argument of the system call a descriptor that decides? */
 bool wait_wants_fd(int32_t syscall);

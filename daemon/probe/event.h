@@ -36,7 +36,8 @@ enum probe_flags {
 	PROBE_IO_WORKER = 1 << 5,     /* OUT: a worker of io_uring; syscall is -1 */
 	PROBE_IO_WAIT = 1 << 6,	      /* OUT: it waits for what is read or written (in_iowait) */
 	PROBE_MEMORY_STALL = 1 << 7,  /* OUT: because memory is short (in_memstall) */
-	PROBE_POLL_FD = 1 << 8,	      /* OUT: a poll of one descriptor, which is arg0 */
+	PROBE_POLL_FD = 1 << 8,	      /* OUT: a poll of one descriptor, which is arg0; arg1: how its
+					 file's name begins where that is no path, or 0 */
 };
 
 struct probe_event {

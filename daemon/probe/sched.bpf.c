@@ -29,9 +29,40 @@
 #define PF_KTHREAD   0x00200000
 #define TS_COMPAT    0x0002
 #define STACK_BYTES  (16u * 1024)
+#define ANON_INODES  0x09041934 /* ANON_INODE_FS_MAGIC */
 
 struct thread_info {
 	__u32 status;
+} __attribute__((preserve_access_index));
+
+struct super_block {
+	unsigned long s_magic;
+} __attribute__((preserve_access_index));
+
+struct qstr {
+	const unsigned char *name;
+} __attribute__((preserve_access_index));
+
+struct dentry {
+	struct qstr d_name;
+	struct super_block *d_sb;
+} __attribute__((preserve_access_index));
+
+struct path {
+	struct dentry *dentry;
+} __attribute__((preserve_access_index));
+
+struct file {
+	struct path f_path;
+} __attribute__((preserve_access_index));
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} __attribute__((preserve_access_index));
+
+struct files_struct {
+	struct fdtable *fdt;
 } __attribute__((preserve_access_index));
 
 struct task_struct {
@@ -43,6 +74,7 @@ struct task_struct {
 	char comm[16];
 	unsigned in_iowait : 1;
 	unsigned in_memstall : 1; /* where the kernel has PSI */
+	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
 #if defined(__TARGET_ARCH_x86)
@@ -145,16 +177,36 @@ static __always_inline bool is_poll(const struct probe_event *e)
 #endif
 }
 
+/* Of a file that has no place in a file system: others are not asked. A sync file is closed as soon
+ * as it was waited for, so whoever reads the event comes too late to ask. */
+static __always_inline void read_file_name(struct probe_event *e, struct task_struct *task)
+{
+	struct fdtable *fdt = task->files->fdt;
+	struct file *file = NULL;
+	struct dentry *dentry;
+
+	if (e->arg0 >= fdt->max_fds ||
+	    bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + e->arg0) < 0 || !file)
+		return;
+	dentry = BPF_CORE_READ(file, f_path.dentry);
+	if (BPF_CORE_READ(dentry, d_sb, s_magic) == ANON_INODES)
+		bpf_probe_read_kernel(&e->arg1, sizeof(e->arg1),
+				      BPF_CORE_READ(dentry, d_name.name));
+}
+
 /* What a poll of one descriptor waits for is that: struct pollfd begins with it. */
-static __always_inline void read_poll(struct probe_event *e)
+static __always_inline void read_poll(struct probe_event *e, struct task_struct *task)
 {
 	const void *pollfd = (const void *)e->arg0;
 
 	if (!is_poll(e) || e->arg1 != 1)
 		return;
 	e->arg0 = 0;
-	if (bpf_probe_read_user(&e->arg0, sizeof(__s32), pollfd) == 0)
-		e->flags |= PROBE_POLL_FD;
+	if (bpf_probe_read_user(&e->arg0, sizeof(__s32), pollfd) < 0)
+		return;
+	e->flags |= PROBE_POLL_FD;
+	e->arg1 = 0;
+	read_file_name(e, task);
 }
 
 static __always_inline void read_wait(struct probe_event *e, struct task_struct *task)
@@ -206,7 +258,7 @@ int fprof_switch(__u64 *ctx)
 				e->flags |= PROBE_PREEMPTED;
 			read_wait(e, prev);
 			read_syscall(e, prev);
-			read_poll(e);
+			read_poll(e, prev);
 			event_other(e, next);
 			event_put(e);
 		}

@@ -31,14 +31,18 @@ const idle = [
 	['timed', 'cap', 'cap'],
 	['timer', 'cap', 'cap'],
 	['legacy', 'cap', 'cap'],
+	['fleeting', 'cap', 'cap'],
 	['present', 'display', 'present'],
 	['lock', 'lock', 'lock'],
 	['chain', 'lock', 'lock'],
+	['event', 'lock', 'lock'],
 	['read', 'io', 'io'],
+	['peer', 'io', 'io'],
 	['disk', 'io', 'io'],
 	['fault', 'memory', 'memory'],
 	['cold', 'io', 'io'],
 	['poll', 'unknown', 'other'],
+	['stop', 'unknown', 'other'],
 	['idle', 'gpu', 'cap'],
 ];
 const busy = [

@@ -17,7 +17,8 @@
  * computes, after so many others that no table of threads holds them all. even and paid compute for
  * 0.6 to 0.95 of MS, which changes; then even sleeps in the limiter until MS after the frame
  * before, paid for a tenth of it whatever it computed. legacy reads a timerfd and polls one, by
- * calls of the 32-bit table.
+ * calls of the 32-bit table; fleeting polls timerfds, each another and closed at once; peer polls a
+ * socket; event waits for an eventfd; stop has another process stop it.
  */
 #include <fprof.h>
 
@@ -32,9 +33,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -236,26 +239,27 @@ static void ask_gpu(void)
 
 static int pipe_ends[2];
 
-/* Writes a byte each MS, or a page where somebody waits for one. */
+/* What is a number to an eventfd is eight bytes to a pipe. */
 static void *write_late(void *frames)
 {
+	const uint64_t one = 1;
 	int i, n = *(int *)frames;
 
 	for (i = 0; i < n; i++) {
 		sem_wait(&a_may);
 		sleep_ms(ms);
-		if (write(pipe_ends[1], "", 1) != 1)
+		if (write(pipe_ends[1], &one, sizeof(one)) != sizeof(one))
 			return NULL;
 	}
 	return NULL;
 }
 
-static void read_pipe(void)
+static void read_late(void)
 {
-	char byte;
+	uint64_t number;
 
 	sem_post(&a_may);
-	if (read(pipe_ends[0], &byte, 1) != 1)
+	if (read(pipe_ends[0], &number, sizeof(number)) != sizeof(number))
 		exit(3);
 }
 
@@ -341,6 +345,37 @@ static void read_timer(void)
 	timerfd_settime(timer, 0, &once, NULL);
 	if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
 		exit(3);
+}
+
+/* Whoever looks the descriptor up later finds none. */
+static void poll_fleeting(void)
+{
+	const struct itimerspec once = {.it_value = {.tv_nsec = (long)(ms * 2e5)}};
+	struct pollfd one = {.events = POLLIN};
+	static int polled;
+	int i, timer;
+
+	for (i = 0; i < 5; i++) {
+		timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		one.fd = fcntl(timer, F_DUPFD_CLOEXEC, 100 + polled++ % 800);
+		close(timer);
+		timerfd_settime(one.fd, 0, &once, NULL);
+		if (poll(&one, 1, -1) != 1)
+			exit(3);
+		close(one.fd);
+	}
+}
+
+/* Nobody says anything. */
+static void poll_peer(void)
+{
+	static int ends[2];
+	struct pollfd one = {.events = POLLIN};
+
+	if (!ends[1] && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		exit(3);
+	one.fd = ends[0];
+	poll(&one, 1, (int)ms);
 }
 
 static void cannot(int signal)
@@ -560,6 +595,36 @@ static pid_t rival(void)
 	return pid;
 }
 
+/* A process that stops us for MS, whenever it is told to. */
+static pid_t stopper(void)
+{
+	pid_t pid;
+	char byte;
+
+	if (pipe(pipe_ends) < 0)
+		exit(3);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	alarm(60);
+	while (read(pipe_ends[0], &byte, 1) == 1) {
+		kill(getppid(), SIGSTOP);
+		sleep_ms(ms);
+		kill(getppid(), SIGCONT);
+	}
+	_exit(0);
+}
+
+static void be_stopped(void)
+{
+	double end = seconds(CLOCK_MONOTONIC) + ms / 1e3;
+
+	if (write(pipe_ends[1], "", 1) != 1)
+		exit(3);
+	while (seconds(CLOCK_MONOTONIC) < end)
+		sink++;
+}
+
 /* On to the second of two CPUs, or back to the first. */
 static void move(void)
 {
@@ -600,12 +665,18 @@ static void hold_frame(const char *mode)
 		wait_in_vain();
 	} else if (!strcmp(mode, "timer")) {
 		read_timer();
+	} else if (!strcmp(mode, "fleeting")) {
+		poll_fleeting();
+	} else if (!strcmp(mode, "peer")) {
+		poll_peer();
+	} else if (!strcmp(mode, "stop")) {
+		be_stopped();
 	} else if (!strcmp(mode, "legacy")) {
 		call_as_32_bits();
 	} else if (!strcmp(mode, "mapped")) {
 		map_beside();
-	} else if (!strcmp(mode, "read")) {
-		read_pipe();
+	} else if (!strcmp(mode, "read") || !strcmp(mode, "event")) {
+		read_late();
 	} else if (!strcmp(mode, "fault")) {
 		late_pages += page_bytes;
 		*late_pages = 1;
@@ -691,8 +762,10 @@ int main(int argc, char **argv)
 	}
 	sem_init(&a_may, 0, 0);
 	sem_init(&a_done, 0, 0);
-	if (!strcmp(argv[1], "read")) {
-		if (pipe(pipe_ends) < 0)
+	if (!strcmp(argv[1], "read") || !strcmp(argv[1], "event")) {
+		if (*argv[1] == 'e')
+			pipe_ends[0] = pipe_ends[1] = eventfd(0, EFD_CLOEXEC);
+		else if (pipe(pipe_ends) < 0)
 			return 3;
 		pthread_create(&holder, NULL, write_late, &frames);
 		pthread_detach(holder);
@@ -711,6 +784,8 @@ int main(int argc, char **argv)
 		pthread_create(&others[1], NULL, compute_b, &frames);
 	if (!strcmp(argv[1], "starve"))
 		other = rival();
+	if (!strcmp(argv[1], "stop"))
+		other = stopper();
 	if (!strcmp(argv[1], "crowd")) {
 		pin();
 		crowd();

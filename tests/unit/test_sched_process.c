@@ -111,12 +111,32 @@ static void a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it(void **stat
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	assert_int_equal(reason_of((struct probe_event){.syscall = SYS_ppoll,
 							.flags = PROBE_POLL_FD,
-							.arg0 = (uint64_t)ends[0],
-							.arg1 = 1}),
+							.arg0 = (uint64_t)ends[0]}),
 			 WAIT_SOCKET);
 	assert_int_equal(
 		reason_of((struct probe_event){.syscall = SYS_ppoll, .arg0 = 4096, .arg1 = 2}),
 		WAIT_POLL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Its number is somebody else's when the event is read. */
+static void a_sync_file_is_the_gpu_s_though_it_is_closed(void **state)
+{
+	struct probe_event e = {.syscall = SYS_ppoll, .flags = PROBE_POLL_FD};
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	e.arg0 = (uint64_t)ends[0];
+	memcpy(&e.arg1, "sync_file", sizeof(e.arg1));
+	assert_int_equal(reason_of(e), WAIT_GPU);
+	memcpy(&e.arg1, "[timerfd]", sizeof(e.arg1));
+	assert_int_equal(reason_of(e), WAIT_SLEEP);
+	memcpy(&e.arg1, "[eventfd]", sizeof(e.arg1));
+	assert_int_equal(reason_of(e), WAIT_LOCK);
+	memcpy(&e.arg1, "inotify\0", sizeof(e.arg1));
+	assert_int_equal(reason_of(e), WAIT_POLL);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -342,6 +362,7 @@ int main(void)
 		cmocka_unit_test(a_page_of_a_file_is_disk_one_that_memory_lacks_is_memory),
 		cmocka_unit_test(a_worker_of_io_uring_and_a_stopped_thread_do_not_wait_for_memory),
 		cmocka_unit_test(a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it),
+		cmocka_unit_test(a_sync_file_is_the_gpu_s_though_it_is_closed),
 		cmocka_unit_test(a_lock_whose_wait_a_timer_ended_was_a_sleep),
 		cmocka_unit_test(a_wait_for_an_answer_is_no_sleep_whoever_answers),
 #ifdef __x86_64__
