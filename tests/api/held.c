@@ -437,6 +437,7 @@ static void *fill_memory(void *userdata)
 	sem_post(userdata);
 	madvise(memory, bytes, MADV_POPULATE_WRITE);
 	munmap(memory, bytes);
+	sem_post(userdata);
 	return NULL;
 }
 
@@ -445,15 +446,15 @@ static void map_beside(void)
 {
 	static char *page;
 	pthread_t thread;
-	sem_t begun;
+	sem_t told;
 	int i;
 
 	if (!page)
 		page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	sem_init(&begun, 0, 0);
-	pthread_create(&thread, NULL, fill_memory, &begun);
-	sem_wait(&begun);
-	for (i = 0; i < 20; i++) {
+	sem_init(&told, 0, 0);
+	pthread_create(&thread, NULL, fill_memory, &told);
+	sem_wait(&told);
+	for (i = 0; sem_trywait(&told) < 0; i++) {
 		mprotect(page, 4096, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE);
 		compute(0.05);
 	}
