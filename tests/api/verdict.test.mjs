@@ -330,10 +330,13 @@ test('a thread that moves to another CPU in each frame is seen to', async (t) =>
 		return t.skip(off);
 	if (os.availableParallelism() < 2)
 		return t.skip('there is one CPU');
-	const { session } = await play(world, program, 'move', { frames: 20 });
+	const missed = (await scheduler()).missed;
+	const { session, queued } = await play(world, program, 'move', { frames: 20 });
 	// where it was before the first move is not known
 	const { threads: [main] } = await world.api(`/sessions/${session}/schedule?from=3&to=21`);
 	assert.equal(main.unknown_ns, 0);
+	if (queued > 0.1 || (await scheduler()).missed > missed)
+		return t.skip('the machine is busy: the kernel did not tell of all switches, or it waited for a CPU');
 	assert.equal(main.migrations, 19);
 	assert.ok(main.switches >= 19);
 	return undefined;
