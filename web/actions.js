@@ -12,6 +12,9 @@ import { count, plural } from './format.js';
 
 const STATES = /** @type {const} */ ([['recording', '● Record'], ['frozen', '❄ Freeze'], ['stopped', '■ Stop']]);
 
+const ARMED_MS = 5000;
+const CLEARS = 'This empties the history of the session. Spikes and captures stay.';
+
 export class Actions {
 	/** @param {Model} model @param {() => void} invalidate */
 	constructor(model, invalidate) {
@@ -23,11 +26,12 @@ export class Actions {
 		this.seen = -1;
 		this.said = '';
 		this.bad = false;
-		/** Whether the next press of Clear clears. */
-		this.sure = false;
+		/** Of which session the next press of Clear clears the history, and until when. @type {{session: number, until: number}|null} */
+		this.sure = null;
 		const at = byId('actions', HTMLElement);
 		this.states = STATES.map(([state, label]) => this.button(label, () => this.put('recording', { state })));
 		this.clear = this.button('Clear', () => this.clearHistory());
+		this.clear.addEventListener('blur', () => this.disarm());
 		this.level = element('select', {}, ...[0, 1, 2].map((level) => element('option', { value: String(level) }, `${level}${['', ' phases', ' everything'][level]}`)));
 		this.level.options[0].textContent = '0 landmarks';
 		this.level.append(element('option', { value: '', hidden: '' }, '–'));
@@ -89,7 +93,8 @@ export class Actions {
 		STATES.forEach(([name], at) => this.states[at].setAttribute('aria-pressed', String(live && state === name)));
 		if (document.activeElement !== this.level)
 			this.level.value = String(this.detail.answer?.default ?? '');
-		setText(this.clear, this.sure ? 'Clear for good' : 'Clear');
+		if (this.sure && !this.isArmed())
+			this.disarm();
 		this.drawTrigger();
 		this.drawExports();
 		setText(this.note, this.said || this.stateText());
@@ -147,13 +152,28 @@ export class Actions {
 		this.put('triggers', frameTrigger(this.triggers.answer ?? [], above, Boolean(this.freeze?.checked)));
 	}
 
+	isArmed() {
+		return this.sure !== null && this.sure.session === this.model.session?.id && performance.now() < this.sure.until;
+	}
+
+	disarm() {
+		if (!this.sure)
+			return;
+		this.sure = null;
+		setText(this.clear, 'Clear');
+		if (this.said === CLEARS)
+			this.say('', false);
+	}
+
 	async clearHistory() {
-		if (!this.sure) {
-			this.sure = true;
-			this.say('This empties the history of the session. Spikes and captures stay.', false);
+		if (!this.isArmed()) {
+			this.sure = { session: this.model.session.id, until: performance.now() + ARMED_MS };
+			setText(this.clear, 'Clear for good');
+			setTimeout(() => this.sure && !this.isArmed() && this.disarm(), ARMED_MS + 1);
+			this.say(CLEARS, false);
 			return;
 		}
-		this.sure = false;
+		this.disarm();
 		await this.tell(async () => {
 			await sendJson('POST', `${sessionPath(String(this.model.session.id))}/clear`);
 			await this.model.reload();

@@ -54,6 +54,8 @@ export class ComparePanel {
 		/** The frame times of each run. @type {{[side: string]: Asked[]}} */
 		this.spread = { a: [], b: [] };
 		this.said = '';
+		/** What was compared when it was said. @type {string|null} */
+		this.saidOf = null;
 		/** @type {any} */
 		this.shown = null;
 		this.plotted = '';
@@ -152,6 +154,9 @@ export class ComparePanel {
 			this.names.replaceChildren(...options.map((value) => element('option', { value })));
 		}
 		this.diff.want(a && b ? `/diff?${new URLSearchParams({ a, b, by, ...(model.stream === null ? {} : { stream: model.stream }) })}` : null);
+		if (this.diff.path !== this.saidOf)
+			this.said = '';
+		this.saidOf = this.diff.path;
 		setText(this.note, this.said || this.noteText(a && b));
 		this.drawAnswer();
 	}

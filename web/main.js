@@ -249,6 +249,21 @@ const ACTIONS = {
 	help: () => help.showModal(),
 };
 
+/** Menus close by Esc, and by a press outside of them. */
+const openMenus = () => /** @type {HTMLDetailsElement[]} */ ([...document.querySelectorAll('details.dropdown[open], details.chooser[open]')]);
+document.addEventListener('pointerdown', ({ target }) => openMenus().forEach((menu) => {
+	if (!menu.contains(/** @type {Node} */ (target)))
+		menu.open = false;
+}));
+document.addEventListener('keydown', (event) => {
+	const [menu] = event.key === 'Escape' && !help.open ? openMenus() : [];
+	if (!menu)
+		return;
+	event.preventDefault();
+	menu.open = false;
+	menu.querySelector('summary')?.focus();
+}, { capture: true });
+
 document.addEventListener('keydown', (event) => {
 	if (help.open || event.defaultPrevented || isTyping(event.target) || isPressing(event.target, event.code))
 		return;

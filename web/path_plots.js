@@ -31,6 +31,8 @@ export class PathPlots {
 		this.session = 0;
 		this.next = 0;
 		this.askedAt = -Infinity;
+		/** Of the newest answer, counted from the page's begin; Infinity: there is none. */
+		this.slot = Infinity;
 		/** The canvases on the page, by path. @type {Map<string, HTMLCanvasElement>} */
 		this.canvases = new Map();
 	}
@@ -47,6 +49,7 @@ export class PathPlots {
 		if (session !== this.session || !this.serves(view)) {
 			this.session = session;
 			this.slots.clear();
+			this.slot = Infinity;
 			this.next = model.ring.last + 1;
 			this.asked.want(null);
 		}
@@ -67,6 +70,11 @@ export class PathPlots {
 		if (!answer || answer === this.taken)
 			return;
 		this.taken = answer;
+		// time in which nobody looked, or no frame came, has passed all the same
+		const slot = Math.floor(this.askedAt / SLOT_MS);
+		for (let empty = Math.min(SLOTS, slot - this.slot - 1); empty > 0; empty--)
+			this.slots.push([]);
+		this.slot = slot;
 		this.slots.push(answer.zones.map((/** @type {any} */ row) => [keyOf(row), row.max_ns]));
 		this.canvases.forEach((canvas, key) => this.paint(canvas, key));
 	}

@@ -29,8 +29,8 @@ export class Schedule {
 		this.takenPath = null;
 		/** By thread, see threadOf. @type {Map<number, Stretch[]>} */
 		this.byThread = new Map();
-		/** Threads that recorded nothing. @type {import('./zones.js').Lane[]} */
-		this.others = [];
+		/** A lane without zones for each thread that is told of. @type {import('./zones.js').Lane[]} */
+		this.lanes = [];
 		/** The critical path's, by thread. @type {Map<number, Stretch[]>} */
 		this.critical = new Map();
 		/** ns of the session at time 0 of the stretches. */
@@ -58,7 +58,7 @@ export class Schedule {
 			this.takenStates = states;
 			this.leftOut = states?.left_out ?? 0;
 			this.byThread = new Map((states?.threads ?? []).map((/** @type {any} */ one) => [threadOf(one), one.intervals.map((/** @type {any} */ i) => stretchOf(i, origin))]));
-			this.others = (states?.threads ?? []).filter((/** @type {any} */ one) => one.thread === null).map(emptyLane);
+			this.lanes = (states?.threads ?? []).map(emptyLane);
 		}
 		if (path !== this.takenPath) {
 			this.takenPath = path;

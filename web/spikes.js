@@ -100,8 +100,13 @@ export class SpikesPanel {
 	/** The second press deletes. @param {any} spike @param {HTMLButtonElement} button */
 	async remove(spike, button) {
 		if (button.dataset.sure !== 'yes') {
+			const before = button.textContent;
 			button.dataset.sure = 'yes';
 			button.textContent = 'Delete for good';
+			button.addEventListener('blur', () => {
+				button.dataset.sure = '';
+				button.textContent = before;
+			}, { once: true });
 			return;
 		}
 		try {

@@ -18,6 +18,7 @@ import { hideTip, showTip } from './tip.js';
 const TOP = 26; // room for flags, and below them for the mark of a cut column
 const BOTTOM = 16; // room for frame numbers
 const LANE = 9; // and for allocations and collections, where they are counted
+const DRAG_PX = 4; // less is a click
 const FLAG_EVICTED = flagBit('events_evicted');
 
 export class Strip {
@@ -34,7 +35,11 @@ export class Strip {
 		this.marks = marks;
 		this.scale = 0;
 		/** Where a drag began: a frame; 0: none. */
+		/** The frame that was pressed on; 0: none. */
 		this.dragFrom = 0;
+		this.pressedAt = 0;
+		/** The pointer went on far enough since. */
+		this.drags = false;
 		/** @type {PointerEvent|null} where the pointer is, while it is over the strip */
 		this.pointer = null;
 		this.columns = columnsOf(model.shown, 1, 1, 1);
@@ -48,8 +53,8 @@ export class Strip {
 		const canvas = this.canvas;
 		canvas.addEventListener('pointerdown', (event) => this.press(event));
 		canvas.addEventListener('pointermove', (event) => this.move(event));
-		canvas.addEventListener('pointerup', (event) => this.release(event));
-		canvas.addEventListener('pointercancel', () => { this.dragFrom = 0; });
+		canvas.addEventListener('pointerup', () => this.release());
+		canvas.addEventListener('pointercancel', () => this.letGo());
 		canvas.addEventListener('pointerleave', () => {
 			this.pointer = null;
 			hideTip();
@@ -74,6 +79,8 @@ export class Strip {
 			return;
 		}
 		this.dragFrom = frame;
+		this.pressedAt = event.clientX;
+		this.drags = false;
 		this.canvas.setPointerCapture(event.pointerId);
 	}
 
@@ -81,7 +88,9 @@ export class Strip {
 	move(event) {
 		const frame = this.frameAt(event);
 		this.pointer = event;
-		if (frame && this.dragFrom && frame !== this.dragFrom)
+		// The frames of a live game move below a pointer that does not.
+		this.drags ||= this.dragFrom !== 0 && Math.abs(event.clientX - this.pressedAt) >= DRAG_PX;
+		if (frame && this.drags)
 			this.model.setRange(this.dragFrom, frame);
 		this.showTip();
 	}
@@ -97,12 +106,15 @@ export class Strip {
 			hideTip();
 	}
 
-	/** @param {PointerEvent} event */
-	release(event) {
-		const frame = this.frameAt(event);
-		if (this.dragFrom && frame === this.dragFrom)
-			this.model.select(frame);
+	letGo() {
 		this.dragFrom = 0;
+		this.drags = false;
+	}
+
+	release() {
+		if (this.dragFrom && !this.drags)
+			this.model.select(this.dragFrom);
+		this.letGo();
 	}
 
 	/** @param {number} frame */

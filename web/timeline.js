@@ -40,8 +40,8 @@ export class Timeline {
 		this.painter = new Painter();
 		/** @type {Placed[]} */
 		this.placed = [];
-		/** What the tracks were placed for. @type {{scene: Scene|null, text: string, others: Lane[]}} */
-		this.laidOut = { scene: null, text: '', others: [] };
+		/** What the tracks were placed for. @type {{scene: Scene|null, text: string, told: Lane[]}} */
+		this.laidOut = { scene: null, text: '', told: [] };
 		/** What is drawn: lanes by thread. @type {Map<number|string, Lane>} */
 		this.lanes = new Map();
 		/** @type {{x: number, y: number, view: View, scroll: number, pans: boolean, moved: boolean}|null} */
@@ -415,18 +415,25 @@ export class Timeline {
 			this.zoomTo(frame.start, frame.end - frame.start);
 	}
 
+	/** Those with zones in what is shown, and those that the scheduler alone tells of. @returns {Lane[]} */
+	allLanes() {
+		const tracks = this.scene()?.tracks;
+		const known = new Set(tracks?.map(({ thread }) => thread.id));
+		return tracks ? [...tracks, ...this.schedule.lanes.filter(({ thread }) => !known.has(thread.id))] : [];
+	}
+
 	/** Places the tracks, once for each scene and setting. */
 	layout() {
 		const { model } = this;
 		const scene = this.scene();
 		const settings = { sort: model.setting('timeline.sort', 'order'), folded: model.setting('timeline.fold', ''), pinned: model.setting('timeline.pin', '') };
 		const text = `${JSON.stringify(settings)} ${this.box.clientHeight}`;
-		const { others } = this.schedule;
-		if (scene === this.laidOut.scene && text === this.laidOut.text && others === this.laidOut.others)
+		const told = this.schedule.lanes;
+		if (scene === this.laidOut.scene && text === this.laidOut.text && told === this.laidOut.told)
 			return;
-		this.laidOut = { scene, text, others };
+		this.laidOut = { scene, text, told };
 		let top = this.head();
-		this.placed = orderTracks([...(scene?.tracks ?? []), ...(scene ? others : [])], settings).map((one) => {
+		this.placed = orderTracks(this.allLanes(), settings).map((one) => {
 			const height = TITLE + (one.folded ? 0 : Math.max(1, one.lane.rows.length) * ROW) + TRACK_GAP;
 			const placed = { ...one, top, height, stays: false };
 			top += height;

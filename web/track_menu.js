@@ -26,21 +26,11 @@ export class TrackMenu {
 				element('table', {}, element('thead', {}, head), this.list)),
 			this.folds));
 		this.details.addEventListener('toggle', () => this.draw());
-		this.details.addEventListener('keydown', (event) => this.close(event));
 		at.append(this.details);
 	}
 
-	/** @param {KeyboardEvent} event */
-	close(event) {
-		if (event.key !== 'Escape' || !this.details.open)
-			return;
-		event.preventDefault();
-		this.details.open = false;
-		this.summary.focus();
-	}
-
 	lanes() {
-		return withKeys(this.timeline.scene()?.tracks ?? []);
+		return withKeys(this.timeline.allLanes());
 	}
 
 	/** Folds all, or opens all where all are folded. */

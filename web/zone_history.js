@@ -47,7 +47,10 @@ export class ZoneHistory {
 	draw(scope, metric) {
 		const { session, stream, shown } = this.model;
 		const window = this.model.window();
+		const opens = this.box.hidden && scope && metric;
 		this.box.hidden = !scope || !metric;
+		if (opens)
+			this.box.scrollIntoView({ block: 'nearest' });
 		if (!scope || !metric) {
 			this.asked.want(null);
 			return;

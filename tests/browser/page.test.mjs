@@ -247,6 +247,19 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 		await page.selectOption('#session', String(live.id));
 		await page.waitForFunction(() => document.getElementById('hold').textContent === 'Following newest');
 		const newest = () => page.evaluate(() => Number(document.getElementById('strip').getAttribute('aria-valuemax')));
+		// the frames move on below a button that is held
+		const { x, y, width } = await page.locator('#strip').boundingBox();
+		for (const held of [0, 60, 120]) {
+			await page.mouse.move(x + width / 2, y + 60);
+			await page.mouse.down();
+			await page.waitForTimeout(held);
+			await page.mouse.move(x + width / 2 + 1, y + 60);
+			await page.mouse.up();
+			await page.waitForFunction(() => location.hash.includes('frame='));
+			assert.equal((await hashOf(page)).get('range'), null, `held for ${held} ms`);
+			await page.keyboard.press('Escape');
+			await page.waitForFunction(() => !location.hash.includes('frame='));
+		}
 		await page.locator('#strip').focus();
 		await page.keyboard.press('End');
 		await page.waitForFunction(() => location.hash.includes('frame='));
