@@ -247,6 +247,7 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 		await page.selectOption('#session', String(live.id));
 		await page.waitForFunction(() => document.getElementById('hold').textContent === 'Following newest');
 		const newest = () => page.evaluate(() => Number(document.getElementById('strip').getAttribute('aria-valuemax')));
+		await until('frames up to the middle of the strip', async () => (await newest()) > 350);
 		// the frames move on below a button that is held
 		const { x, y, width } = await page.locator('#strip').boundingBox();
 		for (const held of [0, 60, 120]) {
