@@ -23,6 +23,28 @@ static void wait_for_rounds(struct sampler *sampler, struct batch *batch)
 	}
 }
 
+static bool was_read(const struct batch *batch, int32_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < batch->rans.count; i++)
+		if (batch->rans.at[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* Threads are read in turn, and a reading that took long is left out. */
+static void wait_for_reading(struct sampler *sampler, struct batch *batch, int32_t tid)
+{
+	uint32_t tries;
+
+	for (tries = 0; !was_read(batch, tid); tries++) {
+		assert_true(tries < 10000);
+		usleep(1000);
+		sampler_read_marking(sampler, batch);
+	}
+}
+
 /* Samples the session while it is told of two threads that mark frames, one after the other. */
 static void sample(struct fixture *f, int32_t first, int32_t second)
 {
@@ -38,6 +60,7 @@ static void sample(struct fixture *f, int32_t first, int32_t second)
 	wait_for_rounds(sampler, batch);
 	sampler_mark(sampler, 1, second, false);
 	wait_for_rounds(sampler, batch);
+	wait_for_reading(sampler, batch, second);
 	sampler_free(sampler);
 	store_submit(f->store, batch);
 	store_flush(f->store);
