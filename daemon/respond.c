@@ -75,14 +75,17 @@ bool respond_accepts_gzip(const char *encoding)
 	return strncmp(q, "q=0", 3) != 0 || strspn(q + 3, ".0") < strcspn(q + 3, ", ");
 }
 
+/* Answers are made for one reader and packed fast; the page's files are read once and kept. */
+enum { PACK_FAST = 1, PACK_SMALL = 9 };
+
 /* Replaces the body by its deflated form where that is smaller. */
-static bool compress_body(struct json *body)
+static bool compress_body(struct json *body, int level)
 {
 	z_stream z = {0};
 	struct json out = {0};
 	bool ok;
 
-	if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	out.at = malloc(body->count);
 	z.next_in = (unsigned char *)body->at;
@@ -191,7 +194,7 @@ static struct MHD_Response *make_response(struct api_answer *a, bool gzip)
 	if (a->asset)
 		json_bytes(&a->body, a->asset->data, a->asset->size);
 	if (gzip && a->body.count > GZIP_MIN && a->body.count <= GZIP_MAX)
-		packed = compress_body(&a->body);
+		packed = compress_body(&a->body, a->asset ? PACK_SMALL : PACK_FAST);
 	r = MHD_create_response_from_buffer(a->body.count, a->body.at, MHD_RESPMEM_MUST_FREE);
 	if (!r)
 		return NULL;

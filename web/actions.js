@@ -26,8 +26,16 @@ export class Actions {
 		this.seen = -1;
 		this.said = '';
 		this.bad = false;
+		/** The session that was shown when it was said. */
+		this.saidOf = 0;
+		/** Whether it was that the daemon does not answer. */
+		this.saidLost = false;
 		/** Of which session the next press of Clear clears the history, and until when. @type {{session: number, until: number}|null} */
 		this.sure = null;
+		this.triggerList = element('ul', { class: 'triggers' });
+		/** Triggers of this session that were removed here. @type {any[]} */
+		this.removed = [];
+		this.removedOf = 0;
 		const at = byId('actions', HTMLElement);
 		this.states = STATES.map(([state, label]) => this.button(label, () => this.put('recording', { state })));
 		this.clear = this.button('Clear', () => this.clearHistory());
@@ -60,9 +68,9 @@ export class Actions {
 		this.above = element('input', { type: 'number', min: '0.1', max: '60000', step: '0.1', value: '33.3', 'aria-label': 'A frame is a spike above so many ms' });
 		this.freeze = element('input', { type: 'checkbox' });
 		this.apply = this.button('Set', () => this.setTrigger());
-		this.triggerNote = element('p', { class: 'note' });
 		return element('details', { class: 'dropdown' }, element('summary', {}, 'Trigger'), element('div', { class: 'menu' },
-			element('label', {}, 'A frame above ', this.above, ' ms is a spike'), element('label', {}, this.freeze, ' freeze afterwards'), this.apply, this.triggerNote));
+			element('label', {}, 'A frame above ', this.above, ' ms is a spike'), element('label', {}, this.freeze, ' freeze afterwards'), this.apply,
+			element('p', { class: 'note' }, 'In force:'), this.triggerList));
 	}
 
 	takeDrops() {
@@ -97,6 +105,8 @@ export class Actions {
 			this.disarm();
 		this.drawTrigger();
 		this.drawExports();
+		if (this.saidOf !== (session?.id ?? 0) || (this.saidLost && this.model.connection === 'connected'))
+			this.say('', false);
 		setText(this.note, this.said || this.stateText());
 		this.note.classList.toggle('warn', this.bad);
 	}
@@ -112,16 +122,39 @@ export class Actions {
 	}
 
 	drawTrigger() {
-		if (!this.triggerNote)
-			return;
 		const all = this.triggers.answer ?? [];
-		setText(this.triggerNote, all.length ? `In force: ${all.map((/** @type {any} */ one) => one.label).join('; ')}.` : 'None in force.');
+		const session = this.model.session?.id ?? 0;
+		if (this.removedOf !== session)
+			this.removed = [];
+		this.removedOf = session;
+		const listed = JSON.stringify([all, this.removed]);
+		if (listed !== this.triggerList.dataset.listed) {
+			this.triggerList.dataset.listed = listed;
+			this.triggerList.replaceChildren(
+				...all.map((/** @type {any} */ one) => this.triggerItem(one, 'Remove', () => [all.filter((/** @type {any} */ other) => other !== one), [...this.removed, one]])),
+				...this.removed.map((one) => this.triggerItem(one, 'Put back', () => [[...all, one], this.removed.filter((other) => other !== one)])),
+				...(all.length ? [] : [element('li', { class: 'muted' }, 'none: only what you save is kept')]));
+		}
 		const set = triggerOf(all);
 		if (set !== this.shownTrigger && set && this.above && this.freeze) {
 			this.above.value = String(set.above_ms);
 			this.freeze.checked = Boolean(set.freeze);
 		}
 		this.shownTrigger = set;
+	}
+
+	/** One trigger and what can be done with it. @param {any} one @param {string} label @param {() => any[][]} change those in force then, and those that were removed */
+	triggerItem(one, label, change) {
+		const button = this.button(label, async () => {
+			const [all, removed] = change();
+			await this.put('triggers', all);
+			if (!this.bad)
+				this.removed = removed;
+			this.apply?.focus();
+			this.invalidate();
+		});
+		button.setAttribute('aria-label', `${label}: ${one.label}`);
+		return element('li', {}, label === 'Remove' ? one.label : element('s', {}, one.label), ' ', button);
 	}
 
 	drawExports() {
@@ -213,6 +246,7 @@ export class Actions {
 			if (!(error instanceof ApiError))
 				throw error;
 			this.say(error.message, true);
+			this.saidLost = error.status === 0;
 		}
 	}
 
@@ -220,6 +254,8 @@ export class Actions {
 	say(text, bad) {
 		this.said = text;
 		this.bad = bad;
+		this.saidOf = this.model.session?.id ?? 0;
+		this.saidLost = false;
 		this.invalidate();
 	}
 }

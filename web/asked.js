@@ -7,6 +7,8 @@ import { Turns } from './turns.js';
 
 /** How often a question may change while a live game is followed. */
 const SPACING_MS = 500;
+/** When a daemon that did not answer is asked again. */
+const RETRY_MS = 1000;
 /** How many are on their way at once: what the user waits for has a place beside them. */
 const turns = new Turns(2);
 
@@ -25,6 +27,8 @@ export class Asked {
 		this.problem = '';
 		/** Whether an answer is awaited. */
 		this.asking = false;
+		/** Whether the daemon did not answer. */
+		this.lost = false;
 		/** @type {ReturnType<typeof setTimeout>|undefined} */
 		this.timer = undefined;
 		this.lastAsked = -Infinity;
@@ -72,12 +76,15 @@ export class Asked {
 		}
 		if (this.path !== path)
 			this.plan();
+		else if (this.lost)
+			this.timer = setTimeout(() => this.plan(true), RETRY_MS);
 		this.changed();
 	}
 
 	/** @returns {Promise<string|null>} what was asked */
 	async read() {
 		this.lastAsked = performance.now();
+		this.lost = false;
 		const { path } = this;
 		if (path === null)
 			return path;
@@ -91,6 +98,7 @@ export class Asked {
 		} catch (error) {
 			if (!(error instanceof ApiError))
 				throw error;
+			this.lost = error.status === 0;
 			if (this.path === path)
 				this.problem = error.message;
 		}

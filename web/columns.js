@@ -52,6 +52,9 @@ export function columnOf(frame, first, frames, columns) {
 	return Math.min(columns - 1, Math.max(0, Math.ceil(((frame - first + 1) * columns) / frames) - 1));
 }
 
+/** The place of each of HOLDERS. @type {{[key: string]: number}} */
+const AT = Object.fromEntries(HOLDERS.map(({ key }, at) => [key, at]));
+
 /**
  * What held the frame, stacked from the bottom, by palette.js's HOLDERS: it adds up to the wall time. A verdict knows; until
  * there is one there are only the wait zones, unknown waits hold nothing, and the rest is not known yet.
@@ -65,7 +68,9 @@ export function stackOf(ring, at, verdict) {
 	const present = ring.waitPresent[at] || 0;
 	const cap = ring.waitCap[at] || 0;
 	const stack = new Array(HOLDERS.length).fill(0);
-	stack.splice(1, 3, gpu, present, cap);
+	stack[AT.gpu] = gpu;
+	stack[AT.present] = present;
+	stack[AT.cap] = cap;
 	stack[HOLDERS.length - 1] = Math.max(0, ring.wall[at] - gpu - present - cap);
 	return stack;
 }

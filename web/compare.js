@@ -6,7 +6,7 @@ import { ApiError, sendJson, sessionPath } from './api.js';
 import { Asked } from './asked.js';
 import { budgetRow, deltaText, intervalText, overlay, sideOf, stepsOf, warningsOf } from './compare_text.js';
 import { element, setText } from './dom.js';
-import { count, duration, milliseconds, plural, words } from './format.js';
+import { count, duration, milliseconds, nOfM, plural, words } from './format.js';
 import { Plot } from './plot.js';
 import { Table } from './table.js';
 
@@ -14,6 +14,7 @@ import { Table } from './table.js';
 
 const SIDES = /** @type {const} */ (['a', 'b']);
 const BINS = 60;
+const LIMIT = 200;
 /** Of a side, in the picture of their spread. */
 const RUNS = 16;
 
@@ -44,6 +45,9 @@ const BUDGET = [
 /** @param {number|null|undefined} n */
 const callsText = (n) => (n === null || n === undefined ? '–' : n.toFixed(n < 1 ? 2 : n < 10 ? 1 : 0));
 
+/** @type {{[kind: string]: string}} */
+const KINDS = { moved: 'Zones that moved', appeared: 'Only in B', vanished: 'Only in A' };
+
 export class ComparePanel {
 	/** @param {HTMLElement} at @param {Model} model @param {() => void} invalidate */
 	constructor(at, model, invalidate) {
@@ -61,6 +65,8 @@ export class ComparePanel {
 		this.plotted = '';
 		/** @type {Plot|null} */
 		this.plot = null;
+		/** @type {{[kind: string]: HTMLElement}} */
+		this.titles = {};
 		this.names = element('datalist', { id: 'compare-names' });
 		/** @type {{[side: string]: HTMLInputElement}} */
 		this.inputs = {};
@@ -132,8 +138,8 @@ export class ComparePanel {
 		] });
 		/** @type {{[kind: string]: Table<any>}} */
 		this.tables = {};
-		for (const [kind, title] of [['moved', 'Zones that moved'], ['appeared', 'Only in B'], ['vanished', 'Only in A']]) {
-			body.append(element('h2', {}, title));
+		for (const [kind, title] of Object.entries(KINDS)) {
+			this.titles[kind] = body.appendChild(element('h2'));
 			this.tables[kind] = new Table(body, { caption: title, columns: movedColumns('self'), empty: kind === 'moved' ? 'No zone moved by more than chance.' : 'None.' });
 		}
 	}
@@ -153,7 +159,7 @@ export class ComparePanel {
 			this.names.dataset.options = options.join('\n');
 			this.names.replaceChildren(...options.map((value) => element('option', { value })));
 		}
-		this.diff.want(a && b ? `/diff?${new URLSearchParams({ a, b, by, ...(model.stream === null ? {} : { stream: model.stream }) })}` : null);
+		this.diff.want(a && b ? `/diff?${new URLSearchParams({ a, b, by, limit: String(LIMIT), ...(model.stream === null ? {} : { stream: model.stream }) })}` : null);
 		if (this.diff.path !== this.saidOf)
 			this.said = '';
 		this.saidOf = this.diff.path;
@@ -173,7 +179,7 @@ export class ComparePanel {
 		const [a, b] = SIDES.map((side) => plural(answer[side].runs.reduce((/** @type {number} */ sum, /** @type {any} */ run) => sum + run.frames, 0), 'frame'));
 		const { counts } = answer;
 		const cut = SIDES.some((side) => answer[side].runs.length > RUNS) ? ` The spread is of the first ${RUNS} runs of a side.` : '';
-		return `A: ${a}, B: ${b}. Means per frame; ${count(counts.same)} zones are not told apart from chance, ${count(counts.below_floor)} differ by less than ${answer.floor_ms} ms. Intervals from ${answer.intervals}.${cut}`;
+		return `A: ${a}, B: ${b}. Means per frame; ${count(counts.same)} zones are not told apart from chance, ${count(counts.below_floor)} differ by less than ${answer.floor_ms} ms${counts.not_tried ? `, ${count(counts.not_tried)} were not looked at` : ''}. Intervals from ${answer.intervals}.${cut}`;
 	}
 
 	drawAnswer() {
@@ -187,6 +193,7 @@ export class ComparePanel {
 			for (const [kind, table] of Object.entries(this.tables ?? {})) {
 				table.setColumns(movedColumns(answer.by));
 				table.show(answer[kind]);
+				setText(this.titles[kind], `${KINDS[kind]}: ${nOfM(answer[kind].length, answer.counts[kind])}`);
 			}
 			this.warnings.replaceChildren(...warningsOf(answer).map((text) => element('li', { class: 'warn' }, text)));
 		}
@@ -212,7 +219,7 @@ export class ComparePanel {
 		this.plot ??= new Plot(this.plotBox, {
 			label: 'Share of the frames of each side by frame time', height: 190, value: (n) => `${n.toFixed(1)} %`,
 			place: (ms) => `${ms} ms`,
-			lines: [{ label: 'A', colour: 'hold-cpu', fill: true, steps: true }, { label: 'B', colour: 'hold-gpu', fill: true, steps: true }],
+			lines: [{ label: 'A', colour: 'plot', fill: true, steps: true }, { label: 'B', colour: 'side-b', fill: true, steps: true }],
 		});
 		this.plot.show(stepsOf(bins));
 		this.bins?.show(bins.filter((bin) => bin[1] || bin[2]));

@@ -32,7 +32,7 @@ export class CountersPanel {
 		this.invalidate = invalidate;
 		const open = (/** @type {number} */ frame) => model.select(frame);
 		at.append(element('h2', {}, 'Frame, cpu and gpu time'));
-		this.times = new Plot(at, { label: 'Frame, cpu and gpu time of each frame; the frames table has the values', height: 150, value: milliseconds, open, lines: [
+		this.times = new Plot(at, { label: 'Frame, cpu and gpu time of each frame; the frames table has the values', height: 150, value: milliseconds, open, cut: true, lines: [
 			{ label: 'frame', colour: 'text' }, { label: 'cpu', colour: 'hold-cpu' }, { label: 'gpu', colour: 'hold-gpu' }] });
 		at.append(element('h2', {}, 'Used of the frame; the filled area is headroom'));
 		this.used = new Plot(at, { label: 'Share of each frame in which the cpu and the gpu were busy, and what is left of the busier one; the frames table has the values', height: 130, value: (n) => `${n.toFixed(0)} %`, open, scale: { min: 0, max: 100 }, lines: [

@@ -58,6 +58,9 @@ export function count(n) {
 	return n === null || n === undefined || Number.isNaN(n) ? UNKNOWN : grouped(n, 0);
 }
 
+/** "12", or "12 of 40" of a list that is cut. @param {number} shown @param {number} all */
+export const nOfM = (shown, all) => (shown < all ? `${count(shown)} of ${count(all)}` : count(all));
+
 /** "1 frame", "2 frames". @param {number} n @param {string} noun */
 export function plural(n, noun) {
 	return `${count(n)} ${noun}${n === 1 ? '' : 's'}`;

@@ -28,6 +28,10 @@ export const KEYS = [
 	{ id: 'newer', shown: ['Page Down'], keys: ['PageDown'], on: 'strip', text: 'Newer frames', group: 'Frames' },
 	{ id: 'extendLeft', shown: ['Shift', '←'], keys: ['Shift+ArrowLeft'], on: 'strip', text: 'Widen the range to the left', group: 'Frames' },
 	{ id: 'extendRight', shown: ['Shift', '→'], keys: ['Shift+ArrowRight'], on: 'strip', text: 'Widen the range to the right', group: 'Frames' },
+	{ id: 'extendFarLeft', shown: ['Shift', 'Page Up'], keys: ['Shift+PageUp'], on: 'strip', text: 'Widen the range by 50 frames to the left', group: 'Frames' },
+	{ id: 'extendFarRight', shown: ['Shift', 'Page Down'], keys: ['Shift+PageDown'], on: 'strip', text: 'Widen the range by 50 frames to the right', group: 'Frames' },
+	{ id: 'extendFirst', shown: ['Shift', 'Home'], keys: ['Shift+Home'], on: 'strip', text: 'Widen the range to the first frame shown', group: 'Frames' },
+	{ id: 'extendLast', shown: ['Shift', 'End'], keys: ['Shift+End'], on: 'strip', text: 'Widen the range to the last frame shown', group: 'Frames' },
 	{ id: 'slowest', shown: ['X'], codes: ['KeyX'], text: 'Select the slowest frame of the range, or else of the strip', group: 'Frames' },
 	{ id: 'slowestKept', shown: ['Shift', 'X'], codes: ['Shift+KeyX'], text: 'Select the slowest frame that is kept at all', group: 'Frames' },
 	{ id: 'hold', shown: ['Space'], codes: ['Space'], text: 'Hold this page\'s strip, or follow the newest again; recording goes on', group: 'Frames' },
@@ -63,7 +67,7 @@ export function actionOf(event, focus) {
 	const altGr = event.ctrlKey && event.altKey;
 	if (event.metaKey || (!altGr && (event.ctrlKey || event.altKey)))
 		return null;
-	const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;
+	const name = event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key;
 	const code = event.shiftKey ? `Shift+${event.code}` : event.code;
 	for (const key of KEYS) {
 		if (key.mouse || (key.on && key.on !== focus))

@@ -39,6 +39,9 @@ import { TABS } from './view.js';
 const help = byId('help', HTMLDialogElement);
 const stripCanvas = byId('strip', HTMLCanvasElement);
 
+/** What the scheduler's bands are of. */
+const BANDS = [['cpu', 'running'], ['scheduler', 'runnable'], ['lock', 'lock'], ['io', 'io'], ['memory', 'memory'], ['gpu', 'gpu'], ['wait', 'other wait'], ['critical', 'critical path']];
+
 /** Parts of the model that changed since the last animation frame. @type {Set<string>} */
 const dirty = new Set();
 
@@ -231,6 +234,10 @@ const ACTIONS = {
 	newer: () => model.page(1),
 	extendLeft: () => model.growRange(-1),
 	extendRight: () => model.growRange(1),
+	extendFarLeft: () => model.growRange(-50),
+	extendFarRight: () => model.growRange(50),
+	extendFirst: () => model.growRange(-Infinity),
+	extendLast: () => model.growRange(Infinity),
 	slowest: () => model.selectSlowestShown(true),
 	slowestKept: () => model.selectSlowestKept(),
 	budget: () => budget.select(),
@@ -303,6 +310,7 @@ byId('legend', HTMLElement).append(
 	element('li', {}, element('span', { class: 'swatch spike' }), 'spike'),
 	element('li', {}, element('span', { class: 'swatch head-line' }), 'recording'),
 	element('li', { id: 'legend-lane', hidden: '' }, element('span', { class: 'swatch memory' }), 'allocations', element('span', { class: 'swatch collection' }), 'collection'));
+byId('timeline-legend', HTMLElement).append(...BANDS.map(([key, text]) => element('li', {}, element('span', { class: `swatch ${key}` }), text)));
 fillHelp(byId('help-body', HTMLElement));
 fillWelcome(byId('welcome-body', HTMLElement));
 watchPalette(() => invalidate('palette'));

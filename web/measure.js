@@ -19,6 +19,8 @@ export class Measured {
 		this.asked = new Asked(invalidate);
 		/** @type {any} */
 		this.shown = null;
+		/** Whether it is to be brought into view when it is filled. */
+		this.opens = false;
 		this.title = element('h2', { id: 'measured-title' });
 		this.note = element('p', { class: 'note', role: 'status' });
 		const zoom = element('button', { type: 'button' }, 'Zoom to it');
@@ -36,6 +38,7 @@ export class Measured {
 	draw() {
 		const part = this.timeline.measuring ? null : this.timeline.measured();
 		const scene = this.timeline.scene();
+		this.opens ||= this.at.hidden && Boolean(part && scene);
 		this.at.hidden = !part || !scene;
 		this.asked.want(part && scene ? this.path(scene, part) : null);
 		if (!part || !scene)
@@ -46,6 +49,9 @@ export class Measured {
 		if (answer && answer !== this.shown) {
 			this.shown = answer;
 			this.table.show(answer.zones);
+			if (this.opens)
+				this.at.scrollIntoView({ block: 'nearest' });
+			this.opens = false;
 		}
 	}
 

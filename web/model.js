@@ -37,6 +37,8 @@ export class Model {
 		this.view = emptyView();
 		/** @type {any[]} newest first */
 		this.sessions = [];
+		/** How many there are; the list has the newest. */
+		this.total = 0;
 		/** Whether the list of sessions was ever read. */
 		this.loaded = false;
 		/** @type {any|null} */
@@ -213,6 +215,7 @@ export class Model {
 		try {
 			const [sessions, status] = await Promise.all([getJson('/sessions'), getJson('/status')]);
 			this.sessions = sessions.sessions ?? [];
+			this.total = sessions.total ?? 0;
 			await this.findAsked();
 			this.status = status;
 			this.loaded = true;

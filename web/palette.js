@@ -7,6 +7,7 @@
 export const HOLDERS = /** @type {const} */ ([
 	{ key: 'cpu', label: 'cpu', colour: '--hold-cpu', parts: ['cpu'] },
 	{ key: 'gpu', label: 'gpu', colour: '--hold-gpu', parts: ['gpu'] },
+	{ key: 'display', label: 'display', colour: '--hold-display', parts: [] },
 	{ key: 'present', label: 'present', colour: '--hold-present', parts: ['present'] },
 	{ key: 'cap', label: 'frame cap', colour: '--hold-cap', parts: ['cap'] },
 	{ key: 'spin', label: 'spin', colour: '--hold-spin', parts: ['spin'] },
@@ -17,8 +18,8 @@ export const HOLDERS = /** @type {const} */ ([
 	{ key: 'unknown', label: 'unknown', colour: '--hold-unknown', parts: ['other', 'unknown'] },
 ]);
 
-const NAMES = ['text', 'muted', 'line', 'page', 'panel', 'bad', 'good', 'select', 'hold-cpu', 'hold-gpu', 'hold-present',
-	'hold-cap', 'hold-spin', 'hold-scheduler', 'hold-lock', 'hold-io', 'hold-memory', 'hold-unknown', 'gpu-line', 'zone-text', 'sliver'];
+const NAMES = ['text', 'muted', 'line', 'page', 'panel', 'bad', 'good', 'select', 'hold-cpu', 'hold-gpu', 'hold-display', 'hold-present',
+	'hold-cap', 'hold-spin', 'hold-scheduler', 'hold-lock', 'hold-io', 'hold-memory', 'hold-unknown', 'plot', 'side-b', 'zone-text', 'sliver'];
 
 /** @typedef {{[name: string]: string} & {forced: string, zoneLight: string}} Palette */
 

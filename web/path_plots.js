@@ -110,7 +110,7 @@ export class PathPlots {
 		if (!context)
 			return;
 		context.clearRect(0, 0, canvas.width, canvas.height);
-		context.fillStyle = palette()['hold-cpu'];
+		context.fillStyle = palette().plot;
 		const step = canvas.width / SLOTS;
 		values.forEach((value, at) => {
 			const high = value && most ? Math.max(1, (value / most) * canvas.height) : 0;

@@ -3,8 +3,12 @@
 // numbers are those that were recorded, not means. Each has a table beside it, made by who plots.
 
 import uPlot from './vendor/uPlot.js';
-import { element } from './dom.js';
+import { element, setText } from './dom.js';
+import { count, plural } from './format.js';
 import { palette, watchPalette } from './palette.js';
+
+/** The share of values that a cut plot has room for at least. */
+const USUAL = 0.98;
 
 /**
  * @typedef {object} Line
@@ -26,6 +30,7 @@ import { palette, watchPalette } from './palette.js';
  * @property {(x: number) => string} [place] how a place on the x axis reads; without it frame numbers
  * @property {{min: number, max: number}} [scale] fixed; without it 0 to the largest
  * @property {(x: number) => void} [open] a click on a place
+ * @property {boolean} [cut] a few values far above the others are cut, and told of below, so that the others can be read; x is a frame then
  */
 
 export class Plot {
@@ -39,6 +44,11 @@ export class Plot {
 		/** @type {(number|null)[][]} */
 		this.data = [[], ...options.lines.map(() => [])];
 		this.colours = palette();
+		/** What is above the plot. */
+		this.above = element('p', { class: 'note' });
+		if (options.cut)
+			at.append(this.above);
+		this.top = 0;
 		this.sized = new ResizeObserver(() => this.resize());
 		this.sized.observe(this.box);
 		this.unwatch = watchPalette(() => this.chart && this.show(this.data));
@@ -47,12 +57,27 @@ export class Plot {
 	/** @param {(number|null)[][]} data x, then the values of each line */
 	show(data) {
 		this.data = data;
+		this.cut();
 		if (this.colours !== palette())
 			this.dispose();
 		if (this.chart)
 			this.chart.setData(/** @type {uPlot.AlignedData} */ (data));
 		else
 			this.make();
+	}
+
+	/** Where the scale ends, and what goes beyond. */
+	cut() {
+		const [places, ...lines] = this.data;
+		if (!this.options.cut)
+			return;
+		const values = Float64Array.from(lines.flatMap((line) => line.filter((value) => value !== null).map(Number))).sort();
+		const most = values[values.length - 1] ?? 0;
+		const usual = (values[Math.ceil(values.length * USUAL) - 1] ?? 0) * 1.5;
+		this.top = most > 2 * usual && usual > 0 ? usual : 0;
+		const beyond = this.top ? places.filter((_, at) => lines.some((line) => Number(line[at]) > this.top)).length : 0;
+		const at = places[lines.find((line) => line.includes(most))?.indexOf(most) ?? 0];
+		setText(this.above, beyond ? `${plural(beyond, 'frame')} beyond the plot, the highest ${this.options.value(most)} in frame ${count(Number(at))}.` : '');
 	}
 
 	dispose() {
@@ -66,6 +91,7 @@ export class Plot {
 		this.sized.disconnect();
 		this.unwatch();
 		this.box.remove();
+		this.above.remove();
 	}
 
 	make() {
@@ -104,11 +130,11 @@ export class Plot {
 			cursor: { y: false, drag: { x: false, y: false } },
 			scales: {
 				x: { time: false },
-				y: { range: (_, low, high) => (scale ? [scale.min, scale.max] : [Math.min(0, low ?? 0), (high || 1) * 1.05]) },
+				y: { range: (_, low, high) => (scale ? [scale.min, scale.max] : [Math.min(0, low ?? 0), this.top || (high || 1) * 1.05]) },
 			},
 			axes: [
 				{ ...axis, size: 30, values: (_, ticks) => ticks.map((x) => (Number.isInteger(x) ? place(x) : '')) },
-				{ ...axis, size: 78, values: (_, ticks) => ticks.map(options.value) },
+				{ ...axis, size: (_, texts) => Math.max(78, ...(texts ?? []).map((text) => text.length * 7 + 14)), values: (_, ticks) => ticks.map(options.value) },
 			],
 			series: [
 				{ label: 'at', value: (_, x) => (x === null ? '–' : place(x)) },
@@ -124,7 +150,7 @@ export class Plot {
 			label: line.label,
 			stroke: colour,
 			width: line.points || line.above ? 0 : 1.25,
-			fill: line.fill || line.above ? `${colour}33` : undefined,
+			fill: line.fill || line.above ? `color-mix(in srgb, ${colour} 20%, transparent)` : undefined,
 			fillTo: line.above ? () => this.options.scale?.max ?? 0 : undefined,
 			points: { show: Boolean(line.points), size: 4, fill: colour },
 			paths: line.steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined,

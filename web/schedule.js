@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the scheduler did with the threads of what the timeline shows, and the critical path of the selected frame. Pure
+// What the scheduler did with the threads of what the timeline shows, and the critical paths of its frames. Pure
 // but for asking: the timeline draws it.
 
 import { framePath, sessionPath } from './api.js';
@@ -22,11 +22,13 @@ export class Schedule {
 	constructor(model, invalidate) {
 		this.model = model;
 		this.states = new Asked(invalidate);
-		this.path = new Asked(invalidate);
+		this.invalidate = invalidate;
+		/** The critical path of each frame, by what is asked. @type {Map<string, Asked>} */
+		this.paths = new Map();
 		/** @type {any} */
 		this.takenStates = null;
-		/** @type {any} */
-		this.takenPath = null;
+		/** @type {any[]} */
+		this.takenPaths = [];
 		/** By thread, see threadOf. @type {Map<number, Stretch[]>} */
 		this.byThread = new Map();
 		/** A lane without zones for each thread that is told of. @type {import('./zones.js').Lane[]} */
@@ -39,35 +41,53 @@ export class Schedule {
 		this.leftOut = 0;
 	}
 
-	/** Asks about the frames that are shown. @param {{from: number, to: number, frame: number|null, origin: number}|null} shown frame: whose critical path */
+	/** Asks about the frames that are shown. @param {{from: number, to: number, frames: number[], origin: number}|null} shown frames: whose critical paths */
 	follow(shown) {
 		const { session, stream } = this.model;
 		const about = session && !session.aggregate ? shown : null;
 		const more = stream === null ? '' : `&stream=${encodeURIComponent(stream)}`;
 		this.states.want(about && `${sessionPath(String(session.id))}/schedule?from=${about.from}&to=${about.to}${more}`);
-		this.path.want(about?.frame ? `${framePath(String(session.id), null, about.frame)}/critical-path${more.replace('&', '?')}` : null);
+		this.wantPaths((about?.frames ?? []).map((frame) => `${framePath(String(session.id), null, frame)}/critical-path${more.replace('&', '?')}`));
 		const origin = about?.origin ?? 0;
 		const same = origin === this.origin && about !== null;
 		this.origin = origin;
 		// Those of other frames of the same range stay until the new ones are here.
 		const states = this.states.fresh ? this.states.answer : same ? this.takenStates : null;
-		const path = this.path.fresh ? this.path.answer : null;
-		if (!same)
-			this.takenStates = this.takenPath = undefined;
+		const paths = [...this.paths.values()].map(({ answer }) => answer).filter(Boolean);
+		if (!same) {
+			this.takenStates = undefined;
+			this.takenPaths = [];
+			this.critical = new Map();
+		}
 		if (states !== this.takenStates) {
 			this.takenStates = states;
 			this.leftOut = states?.left_out ?? 0;
 			this.byThread = new Map((states?.threads ?? []).map((/** @type {any} */ one) => [threadOf(one), one.intervals.map((/** @type {any} */ i) => stretchOf(i, origin))]));
 			this.lanes = (states?.threads ?? []).map(emptyLane);
 		}
-		if (path !== this.takenPath) {
-			this.takenPath = path;
+		if (paths.length !== this.takenPaths.length || paths.some((one, at) => one !== this.takenPaths[at])) {
+			this.takenPaths = paths;
 			this.critical = new Map();
-			for (const interval of path?.intervals ?? []) {
+			for (const interval of paths.flatMap(({ intervals }) => intervals).sort((a, b) => a.start_ns - b.start_ns)) {
 				const list = this.critical.get(threadOf(interval)) ?? [];
 				list.push(stretchOf(interval, origin));
 				this.critical.set(threadOf(interval), list);
 			}
+		}
+	}
+
+	/** @param {string[]} wanted */
+	wantPaths(wanted) {
+		for (const [path, asked] of this.paths) {
+			if (!wanted.includes(path)) {
+				asked.want(null);
+				this.paths.delete(path);
+			}
+		}
+		for (const path of wanted) {
+			if (!this.paths.has(path))
+				this.paths.set(path, new Asked(this.invalidate));
+			this.paths.get(path)?.want(path);
 		}
 	}
 }

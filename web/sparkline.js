@@ -31,7 +31,7 @@ export class Sparkline {
 		const top = scale?.max ?? Math.max(...columns.map((value) => value ?? -Infinity));
 		const low = scale?.min ?? Math.min(0, ...columns.map((value) => value ?? Infinity));
 		const y = (/** @type {number} */ value) => HEIGHT - 1.5 - (top > low ? ((value - low) / (top - low)) * (HEIGHT - 3) : 0);
-		context.strokeStyle = palette()['hold-cpu'];
+		context.strokeStyle = palette().plot;
 		context.lineWidth = 1.25;
 		context.beginPath();
 		let open = false;

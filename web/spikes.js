@@ -132,7 +132,7 @@ export class SpikesPanel {
 		const step = THUMB.width / known.rows.length;
 		const fired = new Set([spike.reason?.frame, ...(spike.reason?.fired ?? []).map((/** @type {any} */ one) => one.frame)]);
 		known.rows.forEach((row, at) => {
-			context.fillStyle = fired.has(row.frame) ? palette().bad : palette()['hold-cpu'];
+			context.fillStyle = fired.has(row.frame) ? palette().bad : palette().plot;
 			const height = Math.max(1, (row.wall_ns / top) * THUMB.height);
 			context.fillRect(at * step, THUMB.height - height, Math.max(1, step - (step > 3 ? 1 : 0)), height);
 		});

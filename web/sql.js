@@ -153,7 +153,7 @@ export class SqlPanel {
 		this.plot?.remove();
 		this.plot = new Plot(this.plotBox, {
 			label: `${name} over ${rises ? 'frames' : 'rows'}; the values are in the table above`, height: 180,
-			value: (n) => cellText(n), lines: [{ label: name, colour: 'hold-cpu' }],
+			value: (n) => cellText(n), lines: [{ label: name, colour: 'plot' }],
 			...(rises ? { open: (/** @type {number} */ n) => this.model.select(n) } : {}),
 		});
 		this.plot.show([rows.map((/** @type {any[]} */ row, /** @type {number} */ at) => (rises ? row[frame] : at + 1)),

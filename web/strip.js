@@ -255,8 +255,6 @@ export class Strip {
 	drawGpuLine(plot, ring) {
 		const { columns, worst } = this.columns;
 		const { context } = plot;
-		context.strokeStyle = palette()['gpu-line'];
-		context.lineWidth = 1.5;
 		context.beginPath();
 		let open = false;
 		for (let column = 0; column < columns; column++) {
@@ -274,7 +272,11 @@ export class Strip {
 				context.moveTo(x - plot.step / 2, y);
 			open = true;
 		}
-		context.stroke();
+		for (const [colour, width] of [['page', 4.5], ['hold-gpu', 2]]) { // it has to be told from the columns behind it
+			context.strokeStyle = palette()[colour];
+			context.lineWidth = Number(width);
+			context.stroke();
+		}
 	}
 
 	/** The counter that was laid over the frames. @param {Plot} plot */

@@ -128,8 +128,8 @@ export function drawCounter(plot, counter, values) {
 	if (!Number.isFinite(most))
 		return;
 	const top = unit === 'percent' ? 100 : most;
-	context.strokeStyle = palette().select;
-	context.fillStyle = palette().select;
+	context.strokeStyle = palette().text;
+	context.fillStyle = palette().text;
 	context.lineWidth = 1.5;
 	context.setLineDash([5, 3]);
 	context.beginPath();

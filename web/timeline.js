@@ -19,6 +19,7 @@ import { clampView, fitView, zonesBetween, zoomView } from './zones.js';
 
 const GLIDE_MS = 130;
 const ASK_MS = 150; // how long the pointer rests on a zone before its frame is asked about it
+const PATHS = 8; // frames whose critical paths are drawn
 const CLICK = 4; // pixels: what moves less is no drag
 const STAYS = 0.6; // of the height: pinned tracks that take more scroll with the others
 
@@ -501,7 +502,7 @@ export class Timeline {
 		if (seen.length && (!covers || tooWide))
 			this.near = { of: scene, from: Math.max(scene.frames[0].frame, seen[0].frame - seen.length), to: Math.min(last.frame, seen[seen.length - 1].frame + seen.length) };
 		const shown = this.near;
-		return { from: shown.from, to: shown.to, origin: scene.origin, frame: frame !== null && frame >= shown.from && frame <= shown.to ? frame : null };
+		return { from: shown.from, to: shown.to, origin: scene.origin, frames: seen.length > PATHS ? seen.map((one) => one.frame).filter((one) => one === frame) : seen.map((one) => one.frame) };
 	}
 }
 

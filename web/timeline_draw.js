@@ -209,7 +209,7 @@ export class Painter {
 			const x = this.x(one.at);
 			if (one.thread !== lane.thread.id || x < -MARK || x > this.width + MARK || x - drawn < 1)
 				continue;
-			pen.fillStyle = one.kind === 'mark' ? colours.muted : colours.select;
+			pen.fillStyle = one.kind === 'mark' ? colours.muted : colours.text;
 			if (one.kind === 'mark')
 				pen.fillRect(Math.round(x), y - TITLE / 2, 1, TITLE - 4);
 			else
@@ -229,10 +229,10 @@ export class Painter {
 			pen.fillStyle = many > 1 ? colours.sliver : colours[stretchColour(first)];
 			pen.fillRect(x, y + (running ? 0 : BAND / 4), Math.max(0.75, Math.min(this.width, this.x(end)) - x), running ? BAND : BAND / 2);
 		}
-		pen.fillStyle = colours.select;
+		pen.fillStyle = colours.text;
 		for (const { start, end } of stretchesBetween(schedule.critical.get(id) ?? [], this.view.t0, this.view.t1, least)) {
 			const x = Math.max(0, this.x(start));
-			pen.fillRect(x, y + BAND - 1, Math.max(0.75, Math.min(this.width, this.x(end)) - x), 2);
+			pen.fillRect(x, y + BAND - 1, Math.max(0.75, Math.min(this.width, this.x(end)) - x), 3);
 		}
 	}
 

@@ -42,10 +42,12 @@ export class TopZones {
 		this.ask();
 		const { answer, problem } = this.zones;
 		const rows = answer?.zones ?? [];
+		const more = answer?.count > rows.length;
 		const cpu = rows.filter((/** @type {any} */ row) => !row.gpu && !row.wait);
-		fillLines(this.lists.cpu, cpu, problem);
-		fillLines(this.lists.gpu, this.gpu.answer?.zones ?? [], this.gpu.problem);
-		fillLines(this.lists.waits, rows.filter((/** @type {any} */ row) => row.wait), '');
+		fillLines(this.lists.cpu, cpu, problem, cpu.length, more);
+		fillLines(this.lists.gpu, this.gpu.answer?.zones ?? [], this.gpu.problem, this.gpu.answer?.count ?? 0);
+		const waits = rows.filter((/** @type {any} */ row) => row.wait);
+		fillLines(this.lists.waits, waits, '', waits.length, more);
 		setText(this.title, answer ? `Top zones by self time, ${plural(answer.range.frames, 'frame')}` : 'Top zones by self time');
 	}
 
@@ -72,8 +74,11 @@ export function makeLines(list, length) {
 	return list;
 }
 
-/** @param {HTMLElement} list @param {any[]} zones @param {string} problem why there are none */
-function fillLines(list, zones, problem) {
+/** @param {HTMLElement} list @param {any[]} zones @param {string} problem why there are none @param {number} all how many there are @param {boolean} [more] or more than that */
+function fillLines(list, zones, problem, all, more = false) {
+	const heading = /** @type {HTMLElement} */ (list.previousElementSibling);
+	heading.dataset.label ??= heading.textContent ?? '';
+	setText(heading, all > list.children.length ? `${heading.dataset.label}: ${list.children.length} of ${count(all)}${more ? ' or more' : ''}` : heading.dataset.label);
 	[...list.children].forEach((item, at) => {
 		const [name, time] = item.children;
 		const zone = zones[at];

@@ -35,7 +35,7 @@ export class TopBar {
 	}
 
 	drawPicker() {
-		const { sessions, session, stream, view, missing } = this.model;
+		const { sessions, total, session, stream, view, missing } = this.model;
 		const streams = streamsOf(session, stream ?? 'main');
 		const options = sessions.map((one) => {
 			const { glyph, text } = sessionState(one.state);
@@ -43,6 +43,7 @@ export class TopBar {
 		});
 		if (missing)
 			options.unshift(['', `session ${view.session} is not here`]);
+		setText(/** @type {Element} */ (this.picker.previousElementSibling), total > sessions.length ? `Session, ${count(sessions.length)} of ${count(total)}` : 'Session');
 		fillSelect(this.picker, options.length ? options : [['', 'no session yet']], String(session?.id ?? ''));
 		this.picker.title = this.picker.selectedOptions[0]?.textContent ?? '';
 		this.picker.disabled = !sessions.length;

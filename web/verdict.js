@@ -7,11 +7,13 @@ import { Asked } from './asked.js';
 import { byId, element, setText } from './dom.js';
 import { count, milliseconds, percent, plural } from './format.js';
 import { HOLDERS } from './palette.js';
-import { disputeText, heldBy, stacksOf } from './verdict_text.js';
+import { disputeText, heldTogether, stacksOf } from './verdict_text.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-const REFRESH_MS = 2000;
+const REFRESH_MS = 500;
+const AGAIN = 120; // frames whose verdict may change yet: by late results, by their neighbours
+const KEPT = 1200; // frames
 const CARD_MS = 1000;
 
 /** The parts of each frame on the strip. */
@@ -23,36 +25,55 @@ export class StripVerdicts {
 		this.askedAt = -Infinity;
 		/** @type {any} */
 		this.taken = null;
+		/** The frames that were asked for and answered. @type {{from: number, to: number}|null} */
+		this.covered = null;
 		/** By frame: ns by HOLDERS. @type {Map<number, number[]>} */
 		this.stacks = new Map();
-		this.session = 0;
+		/** Which session and stream the stacks are of. */
+		this.about = '';
 	}
 
-	/** Asks for the frames shown, at most every two seconds. */
+	/** Asks for the frames shown, and twice a second for those that are new. */
 	follow() {
 		const { session, stream, shown } = this.model;
-		const { first, last } = this.model.window();
+		const window = this.model.window();
 		const now = performance.now();
-		this.take();
-		if (session?.id !== this.session) {
-			this.stacks.clear();
-			this.session = session?.id ?? 0;
-		} else if (now - this.askedAt < REFRESH_MS) {
-			return;
+		const about = `${session?.id} ${stream ?? 'main'}`;
+		if (about !== this.about) {
+			this.about = about;
+			this.stacks = new Map();
+			this.covered = null;
+		} else {
+			this.take();
+			if (now - this.askedAt < REFRESH_MS)
+				return;
 		}
-		const parts = new URLSearchParams({ from: String(Math.max(first, shown.first, 1)), to: String(Math.min(last, shown.last)) });
-		if (stream !== null)
-			parts.set('stream', stream);
+		const [low, high] = [Math.max(window.first, shown.first, 1), Math.min(window.last, shown.last)];
+		const { covered } = this;
+		const from = covered && covered.from <= low && covered.to >= low ? Math.max(low, Math.min(high, covered.to) - AGAIN) : low;
+		const parts = new URLSearchParams({ from: String(from), to: String(high), ...(stream === null ? {} : { stream }) });
 		const path = session && shown.last ? `${sessionPath(String(session.id))}/verdict?${parts}` : null;
 		this.askedAt = path ? now : -Infinity; // frames that come are asked for at once
 		this.asked.want(path);
 	}
 
 	take() {
-		if (this.asked.answer === this.taken)
+		const { answer, answered } = this.asked;
+		if (answer === this.taken)
 			return;
-		this.taken = this.asked.answer;
-		this.stacks = stacksOf(this.taken?.frames ?? []);
+		this.taken = answer;
+		if (`${answer?.session} ${answer?.stream}` !== this.about)
+			return;
+		const asked = new URLSearchParams(answered?.split('?')[1]);
+		const [from, to] = [Number(asked.get('from')), Number(asked.get('to'))];
+		const { covered } = this;
+		const joins = covered && from >= covered.from && from <= covered.to + 1;
+		this.covered = { from: joins ? covered.from : from, to: joins ? Math.max(covered.to, to) : to };
+		stacksOf(answer.frames).forEach((stack, frame) => this.stacks.set(frame, stack));
+		for (const frame of this.stacks.keys()) {
+			if (frame < to - KEPT)
+				this.stacks.delete(frame);
+		}
 	}
 }
 
@@ -110,7 +131,7 @@ export class VerdictCard {
 		const [only] = answer.frames.length === 1 ? answer.frames : [];
 		setText(this.title, `Bound by ${answer.bound_by}`);
 		setText(this.sentence, only ? only.sentence : answer.sentence);
-		const stack = heldBy(answer.parts);
+		const stack = heldTogether(answer);
 		const held = HOLDERS.map((holder, at) => ({ ...holder, ns: stack[at] })).filter(({ ns }) => ns > 0);
 		this.bar.replaceChildren(...held.map(({ key, label, ns }) => {
 			const part = element('span', { class: `swatch ${key}`, title: `${label}: ${milliseconds(ns)}` });

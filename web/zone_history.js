@@ -24,8 +24,8 @@ export class ZoneHistory {
 		this.box = element('div', { class: 'zone-history', hidden: '' }, element('div', { class: 'head' }, this.title, element('div', { class: 'controls' }, this.close)), this.note);
 		at.append(this.box);
 		this.plot = new Plot(this.box, {
-			label: 'Time of the zone in each frame', height: 150, value: duration,
-			lines: [{ label: 'time in the frame', colour: 'hold-cpu', fill: true, steps: true }],
+			label: 'Time of the zone in each frame', height: 150, value: duration, cut: true,
+			lines: [{ label: 'time in the frame', colour: 'plot', fill: true, steps: true }],
 			open: (frame) => model.select(frame),
 		});
 		this.bins = element('div', { class: 'histogram', role: 'img', 'aria-label': 'How many frames spent how much time in the zone' });

@@ -45,6 +45,10 @@ test('keys', { skip: missing('game'), timeout: 300_000 }, async (t) => {
 		newer: () => until('newer frames', async () => await newest() === last),
 		extendLeft: () => becomes('range', '699-700'),
 		extendRight: () => becomes('range', '700-701'),
+		extendFarLeft: () => becomes('range', '650-700'),
+		extendFarRight: () => becomes('range', '700-750'),
+		extendFirst: async () => becomes('range', `${last - 599}-700`),
+		extendLast: () => becomes('range', `700-${last}`),
 		slowest: async () => {
 			const { frames } = await world.api(`/sessions/${session.id}/frames?last=600`);
 			await becomes('frame', String(frames.reduce((a, b) => (b.wall_ns > a.wall_ns ? b : a)).frame));

@@ -125,6 +125,7 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		await open('tab=counters');
 		const { modules } = await world.api(`/sessions/${session.id}/counters`);
 		const wanted = modules.flatMap((module) => module.counters);
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-counters .counter canvas').length === n, wanted.length); // what comes moves what is below
 		await page.click('#panel-counters summary');
 		await page.waitForFunction((n) => document.querySelectorAll('#panel-counters details tbody tr').length === n, wanted.length);
 		const rows = await cellsOf(page, '#panel-counters details');

@@ -103,7 +103,7 @@ test('the window is the newest 600 frames', () => {
 test('the stack adds up to the wall time and unknown waits hold nothing', () => {
 	const ring = new FrameRing();
 	ring.put(row(1, 10, { wait_ns: { gpu: 1e6, present: null, cap: 3e6 } }));
-	assert.deepEqual(stackOf(ring, ring.slot(1)), [0, 1e6, 0, 3e6, 0, 0, 0, 0, 0, 6e6], 'the rest is not known without a verdict');
+	assert.deepEqual(stackOf(ring, ring.slot(1)), [0, 1e6, 0, 0, 3e6, 0, 0, 0, 0, 0, 6e6], 'the rest is not known without a verdict');
 });
 
 test('the scale fits the 95th percentile and does not breathe', () => {
