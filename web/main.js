@@ -182,10 +182,8 @@ function timelineHint() {
 	}
 	if (problem)
 		return `Frame ${view.frame}: ${problem}`;
-	if (view.frame === null)
-		return 'Select a frame: click one above, press [ or ], or X for the slowest.';
 	if (!detail)
-		return 'Reading the frame…';
+		return view.frame === null ? 'Select a frame: click one above, press [ or ], or X for the slowest.' : 'Reading the frame…';
 	if (detail.frame.flags.includes('events_evicted'))
 		return 'The events of this frame have left the history to make room for newer ones. Its numbers remain.';
 	return detail.tracks.length ? '' : 'Nothing was recorded in this frame but its end.';
@@ -202,7 +200,8 @@ function timelineNote() {
 	const cut = scene.truncated ? ' The deepest zones were left out: there are too many for one answer.'
 		: scene.resolution ? ` Zones under ${duration(scene.resolution)} are merged until you zoom in.` : '';
 	const more = schedule.leftOut ? ` ${count(schedule.leftOut)} of the scheduler's states are left out.` : '';
-	return `${what}: ${plural(zonesOf(scene), 'zone')} on ${plural(tracks.length, 'track')}.${cut}${more}`;
+	const passing = model.passing ? ' One of the newest, another each second: a click keeps it.' : '';
+	return `${what}: ${plural(zonesOf(scene), 'zone')} on ${plural(tracks.length, 'track')}.${cut}${more}${passing}`;
 }
 
 /** The strip is a slider over frames for those who do not see it. */

@@ -29,6 +29,9 @@ const SELFTEST = 'fprof selftest: ';
 const POLL_MS = 2000;
 const NUMBERS_MS = 250;
 const SETTLE_MS = 200;
+const NEWEST_MS = 1000;
+/** Younger frames may lack what comes late: GPU results, what the kernel told. */
+const WHOLE_NS = 400e6;
 
 export class Model {
 	/** @param {(...parts: string[]) => void} changed */
@@ -74,6 +77,8 @@ export class Model {
 		this.events = null;
 		/** @type {Map<string, ReturnType<typeof setTimeout>>} */
 		this.timers = new Map();
+		/** Whether someone reads what is shown of the newest frames: it stays then. */
+		this.reading = false;
 		/** Counts loads, so that an answer to an older one is not taken. */
 		this.load = 0;
 		this.windowLoad = 0;
@@ -359,6 +364,7 @@ export class Model {
 		this.ring.put(data);
 		this.changed('frames');
 		this.later('numbers', NUMBERS_MS, () => this.changed('numbers'));
+		this.later('newest', NEWEST_MS, () => this.loadNewest());
 		if (name === 'gpu' && data.frame === this.view.frame)
 			this.later('detail', SETTLE_MS, () => this.loadDetail());
 	}
@@ -572,6 +578,39 @@ export class Model {
 				return;
 			this.onDetailProblem(error);
 		}
+	}
+
+	/** Whether the timeline shows one of the newest frames, and another one each second: nothing is selected. */
+	get passing() {
+		const { view, session, held } = this;
+		return session?.state === 'live' && view.frame === null && !view.range && !held;
+	}
+
+	async loadNewest() {
+		const { ring, session, stream } = this;
+		const wanted = () => this.passing && !this.reading && (this.view.tab ?? 'timeline') === 'timeline' && session?.id === this.session?.id && !document.hidden;
+		let frame = ring.last;
+		while (frame > ring.first && (ring.slot(frame) < 0 || ring.begin[ring.slot(frame)] > ring.begin[ring.slot(ring.last)] - WHOLE_NS))
+			frame--;
+		if (!wanted())
+			return;
+		try {
+			const answer = await getJson(framePath(String(session.id), stream, frame));
+			if (wanted())
+				this.takeDetail(answer);
+		} catch (error) {
+			if (!(error instanceof ApiError))
+				throw error; // else the next one is asked for in a second
+		}
+	}
+
+	/** Selects the passing frame that is shown, as it is shown. */
+	pinPassing() {
+		if (!this.passing || !this.detail)
+			return;
+		const { zoom } = this.view;
+		this.select(this.detail.frame.frame);
+		this.setZoom(zoom);
 	}
 
 	/** @param {unknown} error */

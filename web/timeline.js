@@ -69,7 +69,11 @@ export class Timeline {
 		canvas.addEventListener('pointermove', (event) => this.move(event));
 		canvas.addEventListener('pointerup', (event) => this.release(event));
 		canvas.addEventListener('pointercancel', () => this.drop());
-		canvas.addEventListener('pointerleave', () => this.leave());
+		canvas.addEventListener('pointerenter', () => { this.model.reading = true; });
+		canvas.addEventListener('pointerleave', () => {
+			this.model.reading = false;
+			this.leave();
+		});
 		canvas.addEventListener('dblclick', (event) => this.open(event));
 	}
 
@@ -144,6 +148,7 @@ export class Timeline {
 		const scene = this.scene();
 		if (!scene)
 			return;
+		this.model.pinPassing();
 		this.found = zone;
 		const start = zone.start - scene.origin;
 		const { t0, t1 } = this.view();
@@ -202,6 +207,7 @@ export class Timeline {
 
 	/** What is in view, or nothing any more. */
 	measureView() {
+		this.model.pinPassing();
 		this.measure(this.measured() ? null : this.view());
 	}
 
@@ -231,6 +237,7 @@ export class Timeline {
 	press(event) {
 		if (event.button > 1 || !this.scene())
 			return;
+		this.model.pinPassing();
 		this.drag = { x: event.clientX, y: event.clientY, view: this.view(), scroll: this.box.scrollTop, pans: event.shiftKey || event.button === 1, moved: false };
 		this.canvas.setPointerCapture(event.pointerId);
 	}

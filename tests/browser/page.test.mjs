@@ -261,6 +261,21 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 			await page.keyboard.press('Escape');
 			await page.waitForFunction(() => !location.hash.includes('frame='));
 		}
+		// nothing is selected: the timeline goes on too, and does not move about what is around it
+		await page.waitForFunction(() => document.getElementById('timeline-note').textContent.includes('another each second'));
+		const noted = await text('#timeline-note');
+		assert.deepEqual(await page.evaluate(() => new Promise((done) => {
+			/** @type {any[]} */
+			const moved = [];
+			new PerformanceObserver((list) => moved.push(...list.getEntries().filter((one) => !(/** @type {any} */ (one).hadRecentInput)).map((one) =>
+				/** @type {any} */ (one).sources.map((/** @type {any} */ { node }) => `${node?.nodeName}#${node?.id}.${node?.className}`)))).observe({ type: 'layout-shift' });
+			setTimeout(() => done(moved), 4000);
+		})), [], 'nothing jumps');
+		assert.notEqual(await text('#timeline-note'), noted);
+		await page.click('#timeline', { position: { x: 300, y: 60 } });
+		const kept = (await hashOf(page)).get('frame');
+		assert.ok((await text('#timeline-note')).startsWith(`Frame ${count(Number(kept))}, `), 'a click keeps the frame that is shown');
+		await page.keyboard.press('Escape');
 		await page.locator('#strip').focus();
 		await page.keyboard.press('End');
 		await page.waitForFunction(() => location.hash.includes('frame='));

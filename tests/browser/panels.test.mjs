@@ -137,6 +137,26 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		await noted('#panel-counters [role=status]', 'draw_calls lies over the strip');
 	});
 
+	await t.test('a file that is dropped on the page is opened', async () => {
+		await open('tab=timeline');
+		const trace = JSON.stringify({ traceEvents: [
+			{ ph: 'X', pid: 1, tid: 1, ts: 0, dur: 4000, name: 'dropped zone' },
+			{ ph: 'I', pid: 1, tid: 1, ts: 5000, name: 'frame', s: 'g' },
+		] });
+		const drop = await page.evaluateHandle((content) => {
+			const transfer = new DataTransfer();
+			transfer.items.add(new File([content], 'dropped.json', { type: 'application/json' }));
+			return transfer;
+		}, trace);
+		await page.dispatchEvent('#strip', 'drop', { dataTransfer: drop });
+		await noted('#actions [role=status]', 'dropped.json is session ');
+		const { sessions } = await world.api('/sessions');
+		const opened = sessions.find((one) => one.name === 'dropped');
+		await page.waitForFunction((id) => document.getElementById('session').value === id, String(opened.id));
+		await page.selectOption('#session', String(session.id));
+		await page.waitForFunction(() => !document.querySelector('#actions [role=status]').textContent.includes('is session')); // that was said of the other
+	});
+
 	await t.test('two ranges are compared as the API does', async () => {
 		const [a, b] = [`${session.id}:20-110`, `${session.id}:121-239`];
 		await open(`tab=compare&compare.a=${a}&compare.b=${b}`);
