@@ -9,8 +9,8 @@ import { BUDGET_MS, budgetOf } from './marks.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-const FRAME_ROWS = ['Frame', 'Wall', 'Cpu at most', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Late events', 'Flags'];
-const HELD_ROWS = ['Frames', 'Worst', 'Wall', 'Cpu at most', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap'];
+const FRAME_ROWS = ['Frame', 'Wall', 'Cpu ≤', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap', 'Events', 'Lost events', 'Late events', 'Flags'];
+const HELD_ROWS = ['Frames', 'Worst', 'Wall', 'Cpu ≤', 'Gpu', 'Wait: gpu', 'Wait: present', 'Wait: cap'];
 const RANGE_ROWS = ['Frames', 'Per second', 'Mean', 'Median', 'p95', 'p99', 'Worst', 'Time in slow frames', 'Lost events'];
 const OPEN_THREADS = 8;
 

@@ -152,7 +152,7 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 		const numbers = await numbersOf(page, 'card-frame');
 		assert.equal(numbers.Frame, count(slowest.frame));
 		assert.equal(numbers.Wall, milliseconds(slowest.wall_ns));
-		assert.equal(numbers['Cpu at most'], milliseconds(slowest.cpu_ns));
+		assert.equal(numbers['Cpu ≤'], milliseconds(slowest.cpu_ns));
 		assert.equal(numbers.Gpu, milliseconds(slowest.gpu_ns));
 		for (const wait of ['gpu', 'present', 'cap'])
 			assert.equal(numbers[`Wait: ${wait}`], milliseconds(slowest.wait_ns[wait]));
