@@ -376,7 +376,7 @@ static void check_helper(struct attach *a)
 		return;
 	mark_all(a, reason);
 	reap(a);
-	say_state(a, SOURCE_UNAVAILABLE, reason, "look at its log");
+	say_state(a, SOURCE_UNAVAILABLE, reason, probe_client_log(&a->client));
 }
 
 /* ---- the thread ---- */

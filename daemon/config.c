@@ -26,6 +26,8 @@
 enum { EXIT_USAGE = 2, EXIT_CONFIG = 78 };
 
 /* Paths of sockets, the longest that the kernel takes. */
+#define DEFAULT_FILE	    "/fprofd/fprofd.conf" /* below the directory of configurations */
+#define SYSTEM_FILE	    "/etc/fprofd/fprofd.conf"
 #define SOCKET_PATH_MAX	    (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 #define SESSION_MIB_DEFAULT 128u
 
@@ -185,9 +187,8 @@ static int home_path(char **ret, const char *xdg, const char *below_home, const 
 
 static int read_default_file(struct config *config)
 {
-	static const char system_file[] = "/etc/fprofd/fprofd.conf";
 	_cleanup_free_ char *path = NULL;
-	int r = home_path(&path, "XDG_CONFIG_HOME", "/.config", "/fprofd/fprofd.conf");
+	int r = home_path(&path, "XDG_CONFIG_HOME", "/.config", DEFAULT_FILE);
 
 	if (r == 0) {
 		r = config_read_file(config, path);
@@ -196,10 +197,34 @@ static int read_default_file(struct config *config)
 	}
 	if (r != -ENOENT)
 		return r;
-	r = config_read_file(config, system_file);
+	r = config_read_file(config, SYSTEM_FILE);
 	if (r == 0)
-		return format_path(&config->config_file, system_file, "");
+		return format_path(&config->config_file, SYSTEM_FILE, "");
 	return r == -ENOENT ? 0 : r;
+}
+
+void config_command(const struct config *config, const char *settings, bool at_run_time,
+		    char *ret_command, size_t size)
+{
+	bool root = geteuid() == 0, user = !root && environment("XDG_RUNTIME_DIR");
+	_cleanup_free_ char *own = NULL;
+	const char *file = config->config_file;
+	char make[160] = "", again[64];
+
+	if (!file && user && home_path(&own, "XDG_CONFIG_HOME", "/.config", DEFAULT_FILE) == 0)
+		file = own;
+	if (!file)
+		file = SYSTEM_FILE;
+	if (!config->config_file)
+		snprintf(make, sizeof(make), "mkdir -p %.*s && ", (int)(strrchr(file, '/') - file),
+			 file);
+	if (at_run_time)
+		snprintf(again, sizeof(again), "kill -HUP %d", (int)getpid());
+	else
+		snprintf(again, sizeof(again), "systemctl%s restart fprofd", user ? " --user" : "");
+	snprintf(ret_command, size, "%s%sprintf '%s\\n' >> %s && %s%s",
+		 root || user ? "" : "sudo sh -c \"", make, settings, file, again,
+		 root || user ? "" : "\"");
 }
 
 static int read_file(struct config *config, const char *named)

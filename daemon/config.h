@@ -49,5 +49,10 @@ struct config {
  */
 int config_load(int argc, char **argv, struct config *ret_config, int *ret_exit);
 void config_free(struct config *config);
+/* The command that puts settings ("key = value", several with a literal \n between them) into the
+ * file that was read, or else would be, and has them heeded: by SIGHUP where they change at run
+ * time. */
+void config_command(const struct config *config, const char *settings, bool at_run_time,
+		    char *ret_command, size_t size);
 
 #endif

@@ -112,10 +112,8 @@ static void why_not(struct displays *d, unsigned cards, int error, const char *p
 	} else {
 		snprintf(d->why_not, sizeof(d->why_not), "%.64s cannot be opened: %s", path,
 			 strerror(error));
-		snprintf(d->fix, sizeof(d->fix), "sudo usermod -aG video USER, or ");
+		d->denied = error == EACCES || error == EPERM;
 	}
-	snprintf(d->fix + strlen(d->fix), sizeof(d->fix) - strlen(d->fix),
-		 "display_hz = 60 in fprofd.conf");
 }
 
 static void read_cards(const char *directory, struct displays *d)

@@ -18,7 +18,8 @@ struct displays {
 	double hz[DISPLAYS_MAX];
 	size_t count; /* 0: none is known, and why_not says why */
 	bool configured;
-	char why_not[160], fix[160];
+	bool denied; /* to this user */
+	char why_not[160];
 };
 
 /* "144" or "143.98, 60". 0, -EINVAL: not DISPLAYS_ALLOWED. */

@@ -95,10 +95,17 @@ static void raise_descriptor_limit(void)
 static void set_displays(const struct config *config, struct status *status)
 {
 	struct displays displays;
+	char set[256];
+	const char *fix = set;
 
+	config_command(config, "display_hz = 60", true, set, sizeof(set));
 	displays_read(config->display_hz, DISPLAYS_CARDS, &displays);
+	if (displays.denied)
+		fix = "sudo usermod -aG video \"$USER\"";
+	else if (displays.count > 0)
+		fix = NULL;
 	status_source(status, "displays", displays.count > 0 ? SOURCE_ON : SOURCE_UNAVAILABLE,
-		      displays.why_not, displays.fix);
+		      displays.why_not, fix);
 }
 
 /* What can change at run time: see listen_set_config. */
@@ -207,8 +214,11 @@ static int start_loop(struct app *app)
 static void set_pmu(const struct config *config, struct pmu_events *pmu, struct status *status)
 {
 	bool is_wanted = config->pmu && config->sample_ms > 0;
+	char set[256];
 
-	pmu_tell(status, pmu_find("/sys", pmu), is_wanted);
+	config_command(config, config->sample_ms > 0 ? "pmu = yes" : "pmu = yes\\nsample_ms = 1000",
+		       false, set, sizeof(set));
+	pmu_tell(status, pmu_find("/sys", pmu), is_wanted ? NULL : set);
 	if (!is_wanted)
 		pmu->count = 0;
 }

@@ -155,29 +155,32 @@ int pmu_find(const char *sys, struct pmu_events *ret_events)
 	return 0;
 }
 
-void pmu_tell(struct status *status, int found, bool is_wanted)
+void pmu_tell(struct status *status, int found, const char *turn_on)
 {
 	switch (found) {
 	case 0:
-		if (is_wanted)
+		if (!turn_on)
 			status_source(status, "pmu", SOURCE_ON, NULL, NULL);
 		else
 			status_source(status, "pmu", SOURCE_OFF,
 				      "it was not asked for: the kernel changes the counters at "
 				      "each switch of a game's threads",
-				      "pmu = yes, and sample_ms not 0, in fprofd.conf");
+				      turn_on);
 		return;
 	case -ENOENT:
 		status_source(
 			status, "pmu", SOURCE_UNAVAILABLE,
-			"the kernel has no hardware counters here (a virtual machine?)",
-			"run on the machine itself, or have the hypervisor pass its counters on");
+			"the kernel has no hardware counters here: a virtual machine has them if "
+			"its host passes them on",
+			NULL);
 		return;
 	case -EPERM: /* the kernel's own check says EACCES */
 		status_source(status, "pmu", SOURCE_UNAVAILABLE,
 			      "hardware counters are not permitted (a seccomp filter)",
-			      "SystemCallFilter=perf_event_open in the unit: systemctl edit "
-			      "fprofd");
+			      "sudo mkdir -p /etc/systemd/system/fprofd.service.d && printf "
+			      "'[Service]\\nSystemCallFilter=perf_event_open\\n' | sudo tee "
+			      "/etc/systemd/system/fprofd.service.d/pmu.conf && sudo systemctl "
+			      "daemon-reload && sudo systemctl restart fprofd");
 		return;
 	case -EACCES:
 		status_source(status, "pmu", SOURCE_UNAVAILABLE,

@@ -45,8 +45,9 @@ int pmu_find(const char *sys, struct pmu_events *ret_events);
 /* The group of top-down analysis as the kernel names it, not tried: all of its events or none, as
  * their shares add up to the whole. */
 bool pmu_find_topdown(const char *sys, struct pmu_group *ret_group);
-/* Says of the source what pmu_find answered, and whether it was asked for. */
-void pmu_tell(struct status *status, int found, bool is_wanted);
+/* Says of the source what pmu_find answered. turn_on: what would ask for it; NULL: it was asked
+ * for. */
+void pmu_tell(struct status *status, int found, const char *turn_on);
 
 struct pmu_thread {
 	int32_t tid;

@@ -25,7 +25,7 @@
 #define PATIENCE_MS 10000
 #define END_MS	    1000
 
-static const char no_answer[] = "fprof-probe does not answer", see_log[] = "look at its log";
+static const char no_answer[] = "fprof-probe does not answer";
 
 void probe_client_init(struct probe_client *client, enum probe_source source, struct status *status,
 		       const char *name)
@@ -93,6 +93,12 @@ static int connect_service(struct probe_client *client)
 	return 0;
 }
 
+const char *probe_client_log(const struct probe_client *client)
+{
+	return client->pid > 0 ? "journalctl -n 50 -u fprofd"
+			       : "journalctl -n 50 -u 'fprof-probe*'";
+}
+
 static int start_helper(struct probe_client *client)
 {
 	char *argv[] = {NULL, (char[]){"--fd"}, (char[]){"3"}, NULL};
@@ -116,10 +122,9 @@ static int get_connected(struct probe_client *client)
 		r = start_helper(client);
 	if (r < 0 && geteuid() == 0)
 		return r == -ENOENT ? fail(client, r, HELPER_MISSING("fprof-probe"), HELPER_FIX)
-				    : fail(client, r, "fprof-probe cannot be started",
-					   "look at its file's rights");
+				    : fail(client, r, "fprof-probe cannot be started", HELPER_FIX);
 	if (r == -EAGAIN)
-		return fail(client, r, no_answer, see_log);
+		return fail(client, r, no_answer, probe_client_log(client));
 	if (r < 0 && in_container())
 		return fail(client, r,
 			    "fprofd runs in a container, and nobody listens at " PROBE_SOCKET,
@@ -217,7 +222,7 @@ static int ask(struct probe_client *client, const struct probe_request *q, struc
 {
 	int r;
 
-	status_awaits(client->status, client->name, no_answer, see_log);
+	status_awaits(client->status, client->name, no_answer, probe_client_log(client));
 	r = exchange(client, q, ret, fds);
 	status_awaits(client->status, client->name, NULL, NULL);
 	client->hung |= r == -ETIMEDOUT;
@@ -236,7 +241,7 @@ static int fail_asked(struct probe_client *client, int error, const struct probe
 			 : client->pid > 0 ? "fprof-probe ended before it answered"
 					   : "fprof-probe hung up before it answered: it ended, "
 					     "or serves too many connections";
-		fix = see_log;
+		fix = probe_client_log(client);
 	} else if (error == -ECANCELED) {
 		reason = "fprofd is ending";
 	}

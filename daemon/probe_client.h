@@ -57,5 +57,8 @@ int probe_client_file(struct probe_client *client, int32_t pid, const struct map
 bool probe_client_is_alive(const struct probe_client *client);
 /* Why it is not. */
 const char *probe_client_lost(const struct probe_client *client);
+/* The command that shows what it said last: of the service, or of a child of ours, which says it
+ * where we do. */
+const char *probe_client_log(const struct probe_client *client);
 
 #endif

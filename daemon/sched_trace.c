@@ -144,7 +144,8 @@ static void helper_lost(struct sched_trace *s)
 	const char *reason = probe_client_lost(&s->client);
 
 	log_warning("scheduler: %s", reason);
-	status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, reason, "look at its log");
+	status_source(s->status, "scheduler", SOURCE_UNAVAILABLE, reason,
+		      probe_client_log(&s->client));
 	note_lost(s);
 	s->now.interruptions++;
 	retry_later(&s->retry, clock_ns(CLOCK_MONOTONIC));

@@ -92,9 +92,9 @@ static void sampled_free(struct sampled *s)
 
 /* ---- the helper ---- */
 
-static const char off_reason[] = "no session is sampled: it is off by default";
-static const char off_fix[] =
-	"sampling = yes in fprofd.conf, or for a game that is live: fprof sampling on";
+static const char off_reason[] = "no session is sampled: it is off by default (sampling = yes in "
+				 "fprofd.conf: every game that comes is)";
+static const char off_fix[] = "fprof sampling on";
 
 static void say_off(struct stack_trace *s)
 {
@@ -259,7 +259,7 @@ static void read_samples(struct stack_trace *s)
 /* Those that were sampled are to be again: by another helper. */
 static void helper_lost(struct stack_trace *s)
 {
-	const char *reason = probe_client_lost(&s->client), *fix = "look at its log";
+	const char *reason = probe_client_lost(&s->client), *fix = probe_client_log(&s->client);
 	size_t i;
 
 	read_samples(s);

@@ -14,7 +14,7 @@ struct status_source {
 	char name[32]; /* "rings", "history", "state", "loop", "gpu", "scheduler", ... */
 	enum source_state state;
 	char reason[192]; /* "" when on */
-	char fix[192];	  /* what to do about it, a command where there is one; "" */
+	char fix[320];	  /* the command that turns it on, or "" */
 };
 
 /* A client that was turned away. */

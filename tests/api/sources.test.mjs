@@ -75,7 +75,11 @@ test('displays are asked or configured, or it is said why they are not known', a
 	if (asked.state === 'on')
 		assert.deepEqual([asked.reason, asked.fix], [null, null]);
 	else
-		assert.match(`${asked.state}: ${asked.reason}; ${asked.fix}`, /^unavailable: (no DRM device is to be seen: .*|no display is on|.* cannot be opened: .*); .*display_hz = 60 in fprofd.conf$/);
+		assert.match(`${asked.state}: ${asked.reason}`, /^unavailable: (no DRM device is to be seen: .*|no display is on|.* cannot be opened: .*)$/);
+	if (asked.fix?.includes('display_hz')) { // the command is one: it does what it says
+		execFileSync('sh', ['-c', asked.fix]);
+		await until('the command turned it on', async () => (await displays()).state === 'on');
+	}
 	writeFileSync(world.config, 'triggers = []\ndisplay_hz = 143.98, 60\n');
 	world.daemon.kill('SIGHUP');
 	await until('it is on', async () => (await displays()).state === 'on');

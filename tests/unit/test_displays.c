@@ -169,11 +169,11 @@ static void without_rates_it_is_said_why(void **state)
 	assert_string_equal(d.why_not,
 			    "no DRM device is to be seen: there is none, or it is hidden "
 			    "from us (PrivateDevices=yes, a container)");
-	assert_string_equal(d.fix, "display_hz = 60 in fprofd.conf");
+	assert_false(d.denied);
 	make_card(*state, false);
 	displays_read(NULL, *state, &d);
 	assert_non_null(strstr(d.why_not, "/card0 cannot be opened: No such file"));
-	assert_non_null(strstr(d.fix, "-aG video"));
+	assert_false(d.denied);
 	teardown(state);
 	setup(state);
 	make_card(*state, true);

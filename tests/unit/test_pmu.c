@@ -312,11 +312,13 @@ static void test_the_source_says_why(void **state)
 	(void)state;
 	assert_non_null(snapshot);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		pmu_tell(status, cases[i].found, cases[i].is_wanted);
+		pmu_tell(status, cases[i].found, cases[i].is_wanted ? NULL : "turn it on");
 		status_snapshot(status, snapshot);
 		assert_int_equal(snapshot->source_count, 1);
 		assert_int_equal(snapshot->sources[0].state, cases[i].state);
 		assert_non_null(strstr(snapshot->sources[0].reason, cases[i].reason));
+		assert_true(cases[i].is_wanted ||
+			    strcmp(snapshot->sources[0].fix, "turn it on") == 0);
 	}
 	status_free(status);
 	free(snapshot);
