@@ -26,6 +26,8 @@ enum metric_kind {
 	METRIC_WAIT,
 	METRIC_ZONE,
 	METRIC_GPU_ZONE,
+	METRIC_PATH,
+	METRIC_GPU_PATH,
 	METRIC_COUNTER,
 	METRIC_ALLOCATIONS
 };
@@ -47,6 +49,8 @@ struct stats_request {
 	size_t bound_ms_count, bound_count;
 	unsigned flags; /* enum counted_flags */
 	bool values;	/* those of each frame, too */
+	const char *path[ROUTE_PARAMS_MAX]; /* of METRIC_PATH */
+	size_t path_count;
 };
 
 static void request_deinit(struct stats_request *s)
@@ -68,6 +72,7 @@ static const struct {
 	{"gpu", METRIC_GPU, false},	    {"wait", METRIC_WAIT, false},
 	{"zone:", METRIC_ZONE, true},	    {"gpu_zone:", METRIC_GPU_ZONE, true},
 	{"counter:", METRIC_COUNTER, true}, {"allocations", METRIC_ALLOCATIONS, false},
+	{"path", METRIC_PATH, false},	    {"gpu_path", METRIC_GPU_PATH, false},
 };
 
 static bool parse_metric(const char *text, struct metric *metric)
@@ -96,6 +101,8 @@ static bool parse_metrics(const struct api_request *q, struct api_answer *a,
 					      "gpu_zone:NAME",
 					      "counter:NAME",
 					      "allocations",
+					      "path",
+					      "gpu_path",
 					      "at most 16 of them",
 					      NULL};
 	unsigned i;
@@ -115,6 +122,30 @@ static bool parse_metrics(const struct api_request *q, struct api_answer *a,
 	if (s->metric_count == 0)
 		parse_metric("wall", &s->metrics[s->metric_count++]);
 	return true;
+}
+
+static bool is_path(const struct metric *m)
+{
+	return m->kind == METRIC_PATH || m->kind == METRIC_GPU_PATH;
+}
+
+/* The names of path=, which go with the metrics of that name. */
+static bool parse_path(const struct api_request *q, struct api_answer *a, struct stats_request *s)
+{
+	static const char *const needed[] = {"names of zones, outermost first", NULL};
+	static const char *const meant[] = {"with metric=path or metric=gpu_path", NULL};
+	bool wanted = false;
+	size_t i;
+
+	for (i = 0; i < q->route.count; i++)
+		if (strcmp(q->route.params[i].name, "path") == 0)
+			s->path[s->path_count++] = q->route.params[i].value;
+	for (i = 0; i < s->metric_count; i++)
+		wanted |= is_path(&s->metrics[i]);
+	if (wanted == (s->path_count > 0))
+		return true;
+	api_fail_parameter(a, "path", wanted ? "" : s->path[0], wanted ? needed : meant);
+	return false;
 }
 
 /* Numbers with commas between them. */
@@ -158,7 +189,7 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 	int each = api_parse_choice(q, a, "values", values, 0);
 
 	s->values = each == 1;
-	if (each < 0 || !api_parse_counted(q, a, &s->flags) || !parse_metrics(q, a, s) ||
+	if (each < 0 || !api_parse_counted(q, a, &s->flags) || !parse_metrics(q, a, s) || !parse_path(q, a, s) ||
 	    !parse_over(q, a, "over_ms", s->bounds_ms, &s->bound_ms_count) ||
 	    !parse_over(q, a, "over", s->bounds, &s->bound_count))
 		return false;
@@ -298,7 +329,7 @@ static int sample_zones(struct api_range *r, struct stats_request *s, struct cou
 
 static bool reads_events(const struct metric *m)
 {
-	return is_zone(m) || m->kind == METRIC_ALLOCATIONS;
+	return is_zone(m) || is_path(m) || m->kind == METRIC_ALLOCATIONS;
 }
 
 static int sample_allocations(struct api_range *r, struct metric *m, struct counted *events,
@@ -308,6 +339,16 @@ static int sample_allocations(struct api_range *r, struct metric *m, struct coun
 
 	m->unknown = frames - m->samples.count;
 	return rc;
+}
+
+static int sample_path(struct api_range *r, const struct stats_request *s, struct metric *m,
+		       const struct counted *events, size_t frames)
+{
+	const struct frame_stats_path path = {s->path, s->path_count, m->kind == METRIC_GPU_PATH};
+
+	m->unknown = frames - events->frames.count;
+	return frame_stats_path(r->reader.history, events, r->skip, s->flags, &path, &m->samples,
+				&m->frames_with);
 }
 
 static int sample(struct api_range *r, struct stats_request *s, struct counted *rows,
@@ -324,6 +365,9 @@ static int sample(struct api_range *r, struct stats_request *s, struct counted *
 			rc = sample_counter(r->reader.history, m, rows);
 		} else if (m->kind == METRIC_ALLOCATIONS) {
 			rc = sample_allocations(r, m, events, rows->frames.count);
+		} else if (is_path(m)) {
+			*ret_unknown = m;
+			rc = sample_path(r, s, m, events, rows->frames.count);
 		} else if (!is_zone(m)) {
 			rc = sample_frames(m, rows);
 		}
@@ -477,7 +521,7 @@ static void json_metric(struct json *j, const struct metric *m, const struct sta
 	json_member_string(j, "unit", is_time(m) ? "ns" : api_unit_name(m->unit));
 	json_member_uint(j, "frames", s->count);
 	json_member_uint(j, "unknown", m->unknown);
-	if (is_zone(m))
+	if (is_zone(m) || is_path(m))
 		json_member_uint(j, "frames_with", m->frames_with);
 	json_member_int(j, "wall_ns", (int64_t)s->wall_ns);
 	json_value(j, m, "mean", s->mean);
@@ -505,12 +549,18 @@ static void json_metric(struct json *j, const struct metric *m, const struct sta
 /* And which of those that there are come nearest. */
 static void fail_name(struct api_answer *a, const struct range *range, const struct metric *m)
 {
+	static const struct api_problem no_path = {404, "not-found", "There is no such thing",
+						   "path", NULL};
 	const char *kind = m->kind == METRIC_COUNTER ? "counter" : "zone";
 	struct near near = {0};
 	struct api_problem problem = {404, "not-found", "There is no such thing", "metric",
 				      near.names};
 	size_t i;
 
+	if (is_path(m)) {
+		api_fail(a, &no_path, "The session has no zone of one of the path's names");
+		return;
+	}
 	for (i = 1; i < range->markers.count; i++) {
 		const struct marker_row *row = &range->markers.at[i];
 		bool counter = row->kind == FPROF_MARKER_COUNTER;

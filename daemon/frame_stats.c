@@ -11,6 +11,8 @@
 #include "frame_stats.h"
 
 #include "statistics.h"
+#include "zone_measure.h"
+#include "zone_tree.h"
 
 #include <errno.h>
 #include <math.h>
@@ -339,6 +341,78 @@ int frame_stats_zones(struct history *h, struct counted *counted, const bool *sk
 		zones[i].frames = count_true(x.of[i].has, counted->frames.count);
 		r = take_totals(counted, x.of[i].totals, &zones[i].samples);
 	}
+	return r;
+}
+
+/* --- a path ------------------------------------------------------------------------------ */
+
+static bool is_known(const struct range *range, const char *name)
+{
+	uint32_t found = 0, *named = range_named(range, &name, 1, &found);
+
+	free(named);
+	return found != 0;
+}
+
+static bool is_at(const struct zone_tree *tree, uint32_t node, const struct frame_stats_path *path)
+{
+	const struct zone_node *n = &tree->nodes.at[node];
+	char unknown[32];
+	size_t left = path->count;
+
+	if (n->parent == ZONE_NODE_NONE || n->depth + 1 != left || n->gpu != path->gpu)
+		return false;
+	for (; left > 0; n = &tree->nodes.at[n->parent])
+		if (strcmp(range_name(tree->range, n->marker, unknown, sizeof(unknown)),
+			   path->names[--left]) != 0)
+			return false;
+	return true;
+}
+
+static int measure_path(const struct zone_tree *tree, struct zone_measure *m,
+			const struct frame_stats_path *path, struct zone_numbers *ret_numbers)
+{
+	VEC(uint32_t) nodes = {0};
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < tree->nodes.count && r == 0; i++)
+		if (is_at(tree, i, path))
+			r = VEC_PUSH(&nodes, i);
+	if (r == 0)
+		r = zone_measure_nodes(m, nodes.at, nodes.count, ret_numbers);
+	VEC_FREE(&nodes);
+	return r;
+}
+
+int frame_stats_path(struct history *h, const struct counted *counted, const bool *skip,
+		     unsigned flags, const struct frame_stats_path *path, frame_samples *samples,
+		     size_t *ret_frames)
+{
+	__attribute__((cleanup(zone_tree_deinit))) struct zone_tree tree = {0};
+	__attribute__((cleanup(zone_measure_deinit))) struct zone_measure m = {0};
+	struct zone_numbers numbers = {0};
+	double *totals;
+	size_t i;
+	int r;
+
+	for (i = 0; i < path->count; i++)
+		if (!is_known(counted->range, path->names[i]))
+			return -ENOENT;
+	r = zone_tree_read(h, counted->range, skip, flags, &tree);
+	if (r == 0)
+		r = zone_measure_init(&m, &tree, true);
+	if (r == 0)
+		r = measure_path(&tree, &m, path, &numbers);
+	totals = r == 0 ? calloc(counted->frames.count + 1, sizeof(*totals)) : NULL;
+	if (r == 0 && !totals)
+		r = -ENOMEM;
+	for (i = 0; r == 0 && i < m.frames.count; i++)
+		totals[m.frames.at[i]] = (double)m.totals[m.frames.at[i]];
+	if (r == 0)
+		r = take_totals(counted, totals, samples);
+	*ret_frames = numbers.frames;
+	free(totals);
 	return r;
 }
 

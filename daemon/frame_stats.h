@@ -68,6 +68,20 @@ struct frame_stats_zone {
  */
 int frame_stats_zones(struct history *h, struct counted *counted, const bool *skip,
 		      struct frame_stats_zone *zones, size_t count);
+/* A path of names, outermost first, as the tables of zones have them. */
+struct frame_stats_path {
+	const char *const *names;
+	size_t count;
+	bool gpu;
+};
+/*
+ * How long each counted frame was in the zones of a path, on the tracks that are not skipped: what
+ * zone_measure says of the nodes. The samples are the caller's; *ret_frames: those that have any.
+ * -ENOENT: no zone of the session has one of the names; -errno.
+ */
+int frame_stats_path(struct history *h, const struct counted *counted, const bool *skip,
+		     unsigned flags, const struct frame_stats_path *path, frame_samples *samples,
+		     size_t *ret_frames);
 /*
  * How many allocations were made in each counted frame on the tracks that are not skipped: a sample
  * for each frame, or none at all where none was told of. The samples are the caller's. 0 or -errno.

@@ -324,6 +324,24 @@ test('statistics are those of the frames', async () => {
 	assert.deepEqual(each.metrics[1].values, frames.map(({ frame }) => [frame, sum(totals.get(frame) ?? [], (call) => call.duration_ns)]));
 });
 
+test('a path of a thread has in each frame what its row says', async () => {
+	const query = `from=${first + 1}&to=${last}`;
+	const { zones } = await good(ZONES, `${query}&view=tree&per=frame&limit=100000`);
+	const many = grouped(zones, (row) => row.name);
+	assert.ok([...many.values()].some((rows) => rows.length > 1), 'a name is on several paths');
+	assert.ok(zones.some((row) => row.gpu));
+	for (const row of zones) {
+		const parts = new URLSearchParams([['metric', row.gpu ? 'gpu_path' : 'path'], ['thread', row.thread], ...row.path.map((name) => ['path', name])]);
+		const [metric] = (await good(STATS, `${query}&values=yes&${parts}`)).metrics;
+		assert.deepEqual([sum(metric.values, ([, ns]) => ns), metric.frames_with, metric.worst_ns], [row.total_ns, row.frames, row.max_ns], row.path.join('/'));
+	}
+	const calls = grouped((await naive()).filter((call) => call.path.join() === many.get('work')[0].path.join() && call.thread === many.get('work')[0].thread), (call) => call.frame);
+	const [work] = (await good(STATS, `${query}&values=yes&metric=path&thread=${many.get('work')[0].thread}&${many.get('work')[0].path.map((name) => `path=${name}`).join('&')}`)).metrics;
+	assert.deepEqual(work.values.filter(([, ns]) => ns), [...calls].map(([frame, list]) => [frame, sum(list, (call) => call.duration_ns)]).sort(([a], [b]) => a - b));
+	const [none] = (await good(STATS, `${query}&metric=path&path=work&path=work`)).metrics;
+	assert.deepEqual([none.frames, none.frames_with, none.worst_ns], [last - first, 0, 0]);
+});
+
 test('too few frames are null with the reason', async () => {
 	const [wall] = (await good(STATS, `from=${first + 1}&to=${first + 1}`)).metrics;
 	for (const key of ['sd_ns', 'p50_ns', 'p99_ns'])
@@ -343,6 +361,7 @@ test('bad parameters name themselves', async () => {
 		['zones?last=3&from=2', 400, 'last'], ['zones?thread=nobody', 404, 'thread'],
 		['zones?view=callers&name=nobody', 404, 'name'], ['stats?metric=zone:', 400, 'metric'],
 		['stats?metric=zone:nobody', 404, 'metric'], ['stats?metric=counter:nobody', 404, 'metric'],
+		['stats?metric=path', 400, 'path'], ['stats?path=work', 400, 'path'], ['stats?metric=path&path=nobody', 404, 'path'],
 		['stats?over_ms=x', 400, 'over_ms'], ['stats?values=1', 400, 'values'], ['timeline?format=xml', 400, 'format'], ['timeline?max_zones=3', 400, 'max_zones'],
 		['zones?from=100000&to=100001', 404, undefined], ['zones?stream=none', 404, undefined],
 	]) {
