@@ -3,7 +3,8 @@
 # Turns files into the C source of the daemon's assets (daemon/assets.h).
 # usage: sh tools/embed.sh OUT.c FILE...
 # A file under web/ is served at its name ("/index.html"); any other is known by its base name. Lines of our scripts that
-# are nothing but comment are empty there: they are a fourth of what a browser would load.
+# are nothing but comment are empty there, and types and indentation are left out: they are a fourth of what a browser would
+# load.
 set -eu
 
 out=$1
@@ -37,7 +38,7 @@ content_of() {
 		NR > 1 && /^[ \t]*\/\// { print ""; next }
 		/^[ \t]*\/\*\*.*\*\/[ \t]*$/ { print ""; next }
 		/^[ \t]*\/\*\*/ && !/\*\// { inside = 1; print ""; next }
-		{ print }' "$1" ;;
+		{ gsub(/\/\*\* @(type|param|returns)[^*]*\*\/ ?/, ""); sub(/^\t+/, ""); print }' "$1" ;;
 	*) cat "$1" ;;
 	esac
 }
