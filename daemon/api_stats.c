@@ -47,8 +47,8 @@ struct stats_request {
 	size_t metric_count;
 	double bounds_ms[BOUNDS_MAX], bounds[BOUNDS_MAX]; /* of times; of counters */
 	size_t bound_ms_count, bound_count;
-	unsigned flags; /* enum counted_flags */
-	bool values;	/* those of each frame, too */
+	unsigned flags;			    /* enum counted_flags */
+	bool values;			    /* those of each frame, too */
 	const char *path[ROUTE_PARAMS_MAX]; /* of METRIC_PATH */
 	size_t path_count;
 };
@@ -189,7 +189,8 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 	int each = api_parse_choice(q, a, "values", values, 0);
 
 	s->values = each == 1;
-	if (each < 0 || !api_parse_counted(q, a, &s->flags) || !parse_metrics(q, a, s) || !parse_path(q, a, s) ||
+	if (each < 0 || !api_parse_counted(q, a, &s->flags) || !parse_metrics(q, a, s) ||
+	    !parse_path(q, a, s) ||
 	    !parse_over(q, a, "over_ms", s->bounds_ms, &s->bound_ms_count) ||
 	    !parse_over(q, a, "over", s->bounds, &s->bound_count))
 		return false;

@@ -19,13 +19,17 @@
 
 #define ROWS_DEFAULT 1000
 #define ROWS_MAX     100000
+#define PARTS_MAX    120
+#define PART_MS_MAX  60000
 
 struct zones_request {
 	enum zone_view view;
 	bool calls; /* view=calls: single ones */
 	struct zone_table_query table;
 	uint64_t limit, offset;
-	unsigned flags; /* enum counted_flags */
+	unsigned flags;		    /* enum counted_flags */
+	uint64_t part_ms;	    /* 0: rows have no parts */
+	struct zone_measure *parts; /* what they are measured with */
 };
 
 static const char *const views[] = {"tree", "flat", "calls", "callers", NULL};
@@ -208,6 +212,33 @@ void api_json_zone_path(struct json *j, const struct zone_tree *tree, uint32_t n
 	VEC_FREE(&names);
 }
 
+/* The longest frame of each part of the range; the last one ends with it. */
+static void json_parts(struct json *j, struct zone_measure *m, uint32_t node, int64_t part_ns)
+{
+	const struct range *range = m->tree->range;
+	uint64_t count = (uint64_t)((range->end_ns - range->begin_ns + part_ns - 1) / part_ns);
+	int64_t parts[PARTS_MAX];
+	struct zone_numbers numbers;
+	size_t i;
+
+	memset(parts, -1, sizeof(parts));
+	if (zone_measure_nodes(m, &node, 1, &numbers) < 0)
+		j->failed = true;
+	for (i = 0; i < m->frames.count; i++) {
+		size_t frame = m->tree->counted.frames.at[m->frames.at[i]].index;
+		int64_t back =
+			(range->end_ns - range->frames.frames.at[frame].row.end_ns) / part_ns;
+
+		if (back >= 0 && back < PARTS_MAX)
+			parts[back] = MAX(parts[back], m->totals[m->frames.at[i]]);
+	}
+	json_key(j, "parts");
+	json_array_begin(j);
+	for (i = MIN(count, PARTS_MAX); i > 0; i--)
+		parts[i - 1] < 0 ? json_null(j) : json_int(j, parts[i - 1]);
+	json_array_end(j);
+}
+
 static void json_row(struct json *j, const struct zone_tree *tree, const struct zones_request *z,
 		     const struct zone_session *session, const struct zone_row *row)
 {
@@ -222,6 +253,8 @@ static void json_row(struct json *j, const struct zone_tree *tree, const struct 
 		api_json_zone_path(j, tree, row->node);
 		json_member_uint(j, "depth", tree->nodes.at[row->node].depth);
 		json_thread(j, tree->range, tree->nodes.at[row->node].track, tree->sums);
+		if (z->parts)
+			json_parts(j, z->parts, row->node, (int64_t)(z->part_ms * NS_PER_MS));
 	} else {
 		json_member_uint(j, "threads", row->tracks);
 		json_member_bool(j, "gpu", row->gpu);
@@ -303,8 +336,9 @@ static void fail_name(struct api_answer *a, const char *name)
 	api_fail(a, &problem, "The session has no zone called %.128s", name);
 }
 
-static void answer_table(struct api_range *r, const struct zones_request *z, struct api_answer *a)
+static void answer_table(struct api_range *r, struct zones_request *z, struct api_answer *a)
 {
+	__attribute__((cleanup(zone_measure_deinit))) struct zone_measure parts = {0};
 	__attribute__((cleanup(zone_tree_deinit))) struct zone_tree tree = {0};
 	__attribute__((cleanup(zone_session_deinit))) struct zone_session session = {0};
 	struct zone_table_query query = z->table;
@@ -325,6 +359,10 @@ static void answer_table(struct api_range *r, const struct zones_request *z, str
 	}
 	if (rc == 0 && z->view == ZONE_VIEW_FLAT)
 		rc = zone_session_read(r->reader.history, &tree, r->skip, &session);
+	if (rc == 0 && z->part_ms > 0) {
+		rc = zone_measure_init(&parts, &tree, true);
+		z->parts = &parts;
+	}
 	if (rc == -ENOENT)
 		fail_name(a, query.name);
 	else if (rc < 0)
@@ -429,6 +467,7 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 {
 	static const char *const pers[] = {"call", "frame", NULL};
 	static const char *const names[] = {"a zone's name", NULL};
+	static const char *const trees[] = {"with view=tree", NULL};
 	static const enum zone_view kinds[] = {ZONE_VIEW_TREE, ZONE_VIEW_FLAT, ZONE_VIEW_FLAT,
 					       ZONE_VIEW_CALLERS};
 	int view = api_parse_choice(q, a, "view", views, VIEW_TREE), per;
@@ -445,6 +484,12 @@ static bool parse_request(const struct api_request *q, struct api_answer *a,
 	z->table.per_frame = per == 1;
 	if (view == VIEW_CALLERS && !z->table.name) {
 		api_fail_parameter(a, "name", "", names);
+		return false;
+	}
+	if (!api_parse_number(q, a, "part_ms", 1, PART_MS_MAX, 0, &z->part_ms))
+		return false;
+	if (z->part_ms > 0 && view != VIEW_TREE) {
+		api_fail_parameter(a, "part_ms", route_value(&q->route, "part_ms"), trees);
 		return false;
 	}
 	return parse_order(q, a, z, sort);

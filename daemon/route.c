@@ -34,7 +34,7 @@ static const struct route routes[] = {
 	 ROUTE_SLOW | ROUTE_REPEATS,
 	 "/api/v1/sessions/{id}/zones",
 	 {"view", "from", "to", "last", "stream", "frames", "begin_ns", "end_ns", "thread", "name",
-	  "category", "per", "sort", "order", "limit", "offset", NULL}},
+	  "category", "per", "part_ms", "sort", "order", "limit", "offset", NULL}},
 	{ROUTE_STATS,
 	 ROUTE_GET,
 	 ROUTE_SLOW | ROUTE_REPEATS,

@@ -342,6 +342,24 @@ test('a path of a thread has in each frame what its row says', async () => {
 	assert.deepEqual([none.frames, none.frames_with, none.worst_ns], [last - first, 0, 0]);
 });
 
+test('the parts of a row are the longest of its frames in each stretch', async () => {
+	const query = `from=${first + 1}&to=${last}`;
+	const { frames } = await world.api(`${at}/frames?${query}`);
+	const ends = new Map(frames.map((frame) => [frame.frame, frame.begin_ns + frame.wall_ns]));
+	const { zones, range } = await good(ZONES, `${query}&view=tree&part_ms=40&limit=100000`);
+	const [end, ms] = [ends.get(last), 40e6];
+	for (const row of zones) {
+		const { metrics: [{ values }] } = await good(STATS, `${query}&values=yes&metric=${row.gpu ? 'gpu_' : ''}path&thread=${row.thread}&${row.path.map((name) => `path=${name}`).join('&')}`);
+		const wanted = new Array(Math.ceil((end - frames[0].begin_ns) / ms)).fill(null);
+		for (const [frame, ns] of values.filter((value) => value[1] > 0)) {
+			const part = wanted.length - 1 - Math.floor((end - ends.get(frame)) / ms);
+			wanted[part] = Math.max(wanted[part] ?? 0, ns);
+		}
+		assert.deepEqual(row.parts.map((ns) => ns || null), wanted, row.path.join('/'));
+	}
+	assert.ok(zones[0].parts.length > 3 && range.frames === frames.length);
+});
+
 test('too few frames are null with the reason', async () => {
 	const [wall] = (await good(STATS, `from=${first + 1}&to=${first + 1}`)).metrics;
 	for (const key of ['sd_ns', 'p50_ns', 'p99_ns'])
@@ -357,7 +375,7 @@ test('too few frames are null with the reason', async () => {
 test('bad parameters name themselves', async () => {
 	for (const [what, status, parameter] of [
 		['zones?view=none', 400, 'view'], ['zones?view=callers', 400, 'name'], ['zones?sort=duration', 400, 'sort'],
-		['zones?view=calls&sort=total', 400, 'sort'], ['zones?limit=0', 400, 'limit'], ['zones?from=5&to=4', 400, 'to'],
+		['zones?view=calls&sort=total', 400, 'sort'], ['zones?view=flat&part_ms=500', 400, 'part_ms'], ['zones?limit=0', 400, 'limit'], ['zones?from=5&to=4', 400, 'to'],
 		['zones?last=3&from=2', 400, 'last'], ['zones?thread=nobody', 404, 'thread'],
 		['zones?view=callers&name=nobody', 404, 'name'], ['stats?metric=zone:', 400, 'metric'],
 		['stats?metric=zone:nobody', 404, 'metric'], ['stats?metric=counter:nobody', 404, 'metric'],
