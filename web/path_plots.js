@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of the tree of zones over the last 12 seconds of a live game: what each path took in a frame, the longest of each
-// half second. What is new is asked for twice a second; a plot belongs to its path, wherever the row goes.
+// half second. The daemon's history is asked for once, what is new twice a second; a plot belongs to its path, wherever the row
+// goes.
 
 import { Asked } from './asked.js';
 import { element } from './dom.js';
@@ -15,7 +16,7 @@ const SLOT_MS = 500;
 const SLOTS = 24;
 const SIZE = { width: 72, height: 18 };
 /** Rows that get a plot: more would cost a frame of the page. */
-const PLOTTED = 100;
+export const PLOTTED = 100;
 
 /** @param {any} row of the tree */
 const keyOf = (row) => JSON.stringify([row.gpu, row.thread, row.path]);
@@ -29,6 +30,7 @@ export class PathPlots {
 		/** @type {any} */
 		this.taken = null;
 		this.session = 0;
+		/** The first frame that was not asked for; 0: the known history is still to be. */
 		this.next = 0;
 		this.askedAt = -Infinity;
 		/** Of the newest answer, counted from the page's begin; Infinity: there is none. */
@@ -50,19 +52,31 @@ export class PathPlots {
 			this.session = session;
 			this.slots.clear();
 			this.slot = Infinity;
-			this.next = model.ring.last + 1;
+			this.next = 0;
 			this.asked.want(null);
 		}
 		if (!this.serves(view))
 			return;
 		this.take();
 		const waits = this.asked.path !== null && !this.asked.fresh && !this.asked.problem;
-		if (waits || performance.now() - this.askedAt < SLOT_MS || model.ring.last < this.next)
+		const from = this.next || this.history();
+		if (waits || performance.now() - this.askedAt < SLOT_MS || !from || model.ring.last < from)
 			return;
 		this.askedAt = performance.now();
-		const scope = { session: String(session), stream: null, from: this.next, to: model.ring.last, what: /** @type {'range'} */ ('range') };
+		const scope = { session: String(session), stream: null, from, to: model.ring.last, what: /** @type {'range'} */ ('range') };
+		const partMs = this.next ? 0 : SLOT_MS;
 		this.next = model.ring.last + 1;
-		this.asked.want(zonesPath(scope, { view: 'tree', order: { key: 'total', down: true }, text: '', thread: '', category: '', perFrame: true, limit: 1000 }));
+		this.asked.want(zonesPath(scope, { view: 'tree', order: { key: 'total', down: true }, text: '', thread: '', category: '', perFrame: true, limit: 1000, partMs }));
+	}
+
+	/** Where the known history of all slots begins, as far as the frames that are here tell how fast they come; 0: not yet. */
+	history() {
+		const { ring } = this.model;
+		let first = ring.last;
+		while (ring.slot(first - 1) >= 0)
+			first--;
+		const ns = ring.last ? ring.begin[ring.slot(ring.last)] - ring.begin[ring.slot(first)] : 0;
+		return ns > 0 ? Math.max(1, Math.floor(ring.last - ((ring.last - first) * SLOTS * SLOT_MS * 1e6) / ns)) : 0;
 	}
 
 	take() {
@@ -75,7 +89,9 @@ export class PathPlots {
 		for (let empty = Math.min(SLOTS, slot - this.slot - 1); empty > 0; empty--)
 			this.slots.push([]);
 		this.slot = slot;
-		this.slots.push(answer.zones.map((/** @type {any} */ row) => [keyOf(row), row.max_ns]));
+		const parts = Math.min(SLOTS, answer.zones[0]?.parts?.length ?? 1);
+		for (let part = parts; part > 0; part--)
+			this.slots.push(answer.zones.map((/** @type {any} */ row) => [keyOf(row), row.parts ? row.parts.at(-part) : row.max_ns]));
 		this.canvases.forEach((canvas, key) => this.paint(canvas, key));
 	}
 
@@ -103,7 +119,8 @@ export class PathPlots {
 	paint(canvas, key) {
 		const values = this.slots.of(key);
 		const most = Math.max(0, ...values.map((value) => value ?? 0));
-		const text = most ? `The longest frame of each half second of 12 s; at most ${duration(most)}` : 'Nothing yet in these 12 s';
+		const now = values.at(-1);
+		const text = most ? `The longest frame of each half second of 12 s: now ${now ? duration(now) : 'none'}, at most ${duration(most)}` : 'Nothing in these 12 s';
 		canvas.setAttribute('aria-label', text);
 		canvas.title = text;
 		const context = canvas.getContext('2d');

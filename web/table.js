@@ -80,7 +80,8 @@ export class Table {
 			button.title = column.hint ?? '';
 			if (!fixed)
 				button.addEventListener('click', () => this.sortBy(index));
-			this.head.append(element('th', { scope: 'col', ...(column.number ? { class: 'number' } : {}) }, button));
+			const scale = column.bar ? [element('div', { class: 'scale', 'aria-hidden': 'true' }, ...['25', '50', '75', '100'].map((one) => element('span', {}, one)))] : [];
+			this.head.append(element('th', { scope: 'col', ...(column.number ? { class: 'number' } : {}) }, button, ...scale));
 		});
 	}
 

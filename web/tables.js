@@ -7,10 +7,10 @@ import { ApiError, sendJson, sessionPath } from './api.js';
 import { Asked } from './asked.js';
 import { element, setText } from './dom.js';
 import { count, duration, percent, place, plural } from './format.js';
-import { PathPlots } from './path_plots.js';
+import { PLOTTED, PathPlots } from './path_plots.js';
 import { Table } from './table.js';
 import { ZoneHistory } from './zone_history.js';
-import { VIEWS, choosable, columnsOfView, levelOf, levelPath, orderOf, shareOf, usualOrder, zonesPath } from './zone_rows.js';
+import { VIEWS, choosable, columnsOfView, historyOf, levelOf, levelPath, orderOf, shareOf, usualOrder, zonesPath } from './zone_rows.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
@@ -37,6 +37,9 @@ export class TablesPanel {
 		/** What the table shows. @type {any} */
 		this.shown = null;
 		this.shownKey = '';
+		/** The names of the session's threads that answers told of, by id. @type {Map<string, string>} */
+		this.threads = new Map();
+		this.session = 0;
 		/** @type {Map<string, HTMLElement>} the fields by their setting */
 		this.fields = new Map();
 		this.columnBox = element('details', { class: 'chooser' }, element('summary', {}, 'Columns'), element('div'));
@@ -94,13 +97,29 @@ export class TablesPanel {
 		const wanted = this.wanted();
 		const nameless = wanted.view === 'callers' && !wanted.text;
 		this.ask(nameless ? null : scope, wanted);
-		this.askLevels(scope, wanted.view);
+		this.askLevels(scope);
+		this.learnThreads();
 		this.plots.follow(wanted.view);
 		this.drawFields(wanted);
 		this.drawRows(wanted, scope);
 		this.drawSetLevels();
 		setText(this.note, this.noteText(scope, nameless));
-		this.history.draw(scope, this.model.setting('tables.zone', ''));
+		this.history.draw(scope, this.model.setting('tables.zone', ''), this.threads);
+	}
+
+	/** A filter leaves the other threads to choose from. */
+	learnThreads() {
+		const { answer } = this.zones;
+		const session = this.model.session?.id ?? 0;
+		if (session !== this.session)
+			this.threads.clear();
+		this.session = session;
+		if (answer?.session !== session)
+			return;
+		for (const { thread, thread_name: name } of answer.threads ?? answer.zones) {
+			if (thread !== null)
+				this.threads.set(String(thread), name ?? `thread ${thread}`);
+		}
 	}
 
 	/** While frames come, newer ones are asked for once a second; anything else at once. @param {ReturnType<Model['scope']>} scope @param {import('./zone_rows.js').Wanted} wanted */
@@ -123,7 +142,7 @@ export class TablesPanel {
 
 	/** What is set anywhere, and a way to take each away, whatever rows there are. */
 	drawSetLevels() {
-		const levels = (this.levels.answer?.levels ?? []).filter((/** @type {any} */ level) => level.own !== null && level.path.length);
+		const levels = (this.detail()?.live ? this.detail().levels : []).filter((/** @type {any} */ level) => level.own !== null && level.path.length);
 		const text = JSON.stringify(levels.map((/** @type {any} */ level) => [level.path, level.own]));
 		this.setLevels.hidden = !levels.length;
 		if (text === this.setLevels.dataset.levels)
@@ -137,13 +156,18 @@ export class TablesPanel {
 		}));
 	}
 
-	/** @param {ReturnType<Model['scope']>} scope @param {string} view */
-	askLevels(scope, view) {
-		const live = this.model.session?.state === 'live' && view === 'tree';
-		const due = performance.now() - this.levelsAt > LEVELS_MS;
-		if (live && scope && due)
+	/** @param {ReturnType<Model['scope']>} scope */
+	askLevels(scope) {
+		const due = this.model.session?.state === 'live' && performance.now() - this.levelsAt > LEVELS_MS;
+		if (scope && due)
 			this.levelsAt = performance.now();
-		this.levels.want(live && scope ? `${sessionPath(scope.session)}/detail` : null, live && due);
+		this.levels.want(scope && `${sessionPath(scope.session)}/detail`, due);
+	}
+
+	/** Levels and categories of the session shown. @returns {any} */
+	detail() {
+		const { answer } = this.levels;
+		return answer?.session === this.model.session?.id ? answer : null;
 	}
 
 	/** @param {ReturnType<Model['scope']>} scope @param {boolean} nameless */
@@ -161,9 +185,11 @@ export class TablesPanel {
 		const out = Object.entries(range.left_out).filter(([, n]) => n).map(([why, n]) => `${count(/** @type {number} */ (n))} ${why.replaceAll('_', ' ')}`);
 		const lost = answer.lost_events ? ` ${plural(answer.lost_events, 'event')} lost here: numbers are too small.` : '';
 		const idle = answer.zones.length - this.rows(answer).length;
+		const rows = answer.zones.length - idle;
+		const plots = this.plots.serves(answer.view) && rows > PLOTTED ? ` ${count(PLOTTED)} of ${count(rows)} rows are plotted.` : '';
 		const rest = idle ? ` ${plural(idle, 'row')} without a call left out.` : '';
 		return `${this.place}Frames ${count(range.from)} to ${count(range.to)}: ${plural(range.frames, 'frame')}, ${duration(range.wall_ns)}`
-			+ `${out.length ? ` (left out: ${out.join(', ')})` : ''}. ${count(answer.zones.length)} of ${plural(answer.count, 'row')}.${rest}${lost}`;
+			+ `${out.length ? ` (left out: ${out.join(', ')})` : ''}. ${count(answer.zones.length)} of ${plural(answer.count, 'row')}.${rest}${plots}${lost}`;
 	}
 
 	/** Those in which any time was spent. @param {any} answer @returns {any[]} */
@@ -173,14 +199,9 @@ export class TablesPanel {
 
 	/** @param {import('./zone_rows.js').Wanted} wanted */
 	drawFields(wanted) {
-		const { answer } = this.zones;
-		const threads = (answer?.threads ?? []).map((/** @type {any} */ one) => [String(one.thread), one.thread_name ?? `thread ${one.thread}`]);
-		if (answer?.threads)
-			fill(this.fields.get('thread'), [['', 'all'], ...threads], wanted.thread);
-		const categories = new Set((answer?.zones ?? []).map((/** @type {any} */ row) => row.category).filter(Boolean));
-		if (wanted.category)
-			categories.add(wanted.category);
-		fill(this.fields.get('category'), [['', 'all'], ...[...categories].sort().map((one) => [one, one])], wanted.category);
+		fill(this.fields.get('thread'), [['', 'all'], ...this.threads], wanted.thread);
+		const categories = (this.detail()?.categories ?? []).map((/** @type {any} */ one) => one.category).sort();
+		fill(this.fields.get('category'), [['', 'all'], ...categories.map((/** @type {string} */ one) => [one, one])], wanted.category);
 		for (const [name, value] of [['view', wanted.view], ['per', wanted.perFrame ? 'frame' : 'call']])
 			/** @type {HTMLSelectElement} */ (this.fields.get(name)).value = value;
 		const text = /** @type {HTMLInputElement} */ (this.fields.get('name'));
@@ -193,7 +214,7 @@ export class TablesPanel {
 		const { answer, answered } = this.zones;
 		const order = orderOf(answered) ?? wanted.order;
 		const chosen = this.model.setting('tables.columns', '');
-		const key = JSON.stringify([wanted.view, chosen, order, this.levels.answer?.levels, this.levels.answer?.default, this.plots.serves(wanted.view)]);
+		const key = JSON.stringify([wanted.view, chosen, order, this.detail()?.levels, this.detail()?.default, this.detail()?.live, this.plots.serves(wanted.view)]);
 		if (answer === this.shown && key === this.shownKey)
 			return;
 		const asked = key !== this.shownKey || scope?.what !== 'shown';
@@ -219,7 +240,7 @@ export class TablesPanel {
 			text: (/** @type {any} */ row) => nameOf(row, view),
 			indent: (/** @type {any} */ row) => (view === 'tree' ? row.depth : 0),
 			node: (/** @type {any} */ row) => this.nameCell(row, view),
-			stamp: (/** @type {any} */ row) => JSON.stringify([nameOf(row, view), row.name, row.gpu, row.file, row.line]),
+			stamp: (/** @type {any} */ row) => JSON.stringify([nameOf(row, view), row.name, row.gpu, row.path, row.thread, row.file, row.line]),
 		};
 		const share = (/** @type {any} */ row) => (this.shown ? shareOf(row, this.shown) : 0);
 		const bar = {
@@ -230,15 +251,17 @@ export class TablesPanel {
 		const thread = { label: 'Thread', narrow: true, text: (/** @type {any} */ row) => row.thread_name ?? (row.threads > 1 ? `${row.threads} threads` : row.gpu ? 'gpu' : '') };
 		const level = { label: 'Detail', hint: 'What is recorded below this zone', text: () => '', node: (/** @type {any} */ row) => this.levelCell(row), stamp: stampOf };
 		const plot = { label: 'Last 12 s', hint: 'The longest frame of each half second, on a scale of the row\'s own', text: () => '', node: (/** @type {any} */ row) => this.plots.cell(row), stamp: stampOf };
-		return [name, bar, ...(this.plots.serves(view) ? [plot] : []), thread, ...(view === 'tree' && this.levels.answer ? [level] : []), ...columnsOfView(view, chosen)];
+		return [name, bar, ...(this.plots.serves(view) ? [plot] : []), thread, ...(view === 'tree' && this.detail()?.live ? [level] : []), ...columnsOfView(view, chosen)];
 	}
 
 	/** @param {any} row @param {string} view */
 	nameCell(row, view) {
+		if (row.name === null)
+			return document.createTextNode(nameOf(row, view));
 		const button = element('button', { type: 'button', class: 'link' }, nameOf(row, view));
 		const where = place(row.file, row.line);
 		button.title = [nameOf(row, view), where].filter(Boolean).join('\n');
-		button.addEventListener('click', () => this.model.set('tables.zone', `${row.gpu ? 'gpu_zone' : 'zone'}:${row.name}`));
+		button.addEventListener('click', () => this.model.set('tables.zone', historyOf(row, this.wanted().thread)));
 		return button;
 	}
 
@@ -247,7 +270,7 @@ export class TablesPanel {
 		if (row.gpu)
 			return document.createTextNode('');
 		const path = levelPath(row);
-		const { own, inherited, from } = levelOf(this.levels.answer, path);
+		const { own, inherited, from } = levelOf(this.detail(), path);
 		const select = element('select', { 'aria-label': `Detail below ${row.name}`, class: own === null ? 'level' : 'level own' },
 			element('option', { value: '' }, `${inherited} inherited`), element('option', { value: '1' }, '1 here'), element('option', { value: '2' }, '2 here'));
 		if (own === 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One zone over the frames shown: its time in each, how often which time came, and the numbers. The plot is raw and stays
-// keyed by the zone's name, whatever rows come and go.
+// One row of zones over the frames shown: its time in each, how often which time came, and the numbers. The plot is raw and
+// stays that of the row's path and thread, whatever rows come and go.
 
 import { sessionPath } from './api.js';
 import { Asked } from './asked.js';
@@ -43,10 +43,12 @@ export class ZoneHistory {
 		this.shown = null;
 	}
 
-	/** @param {ReturnType<import('./model.js').Model['scope']>} scope @param {string} metric "zone:NAME"; '': none */
-	draw(scope, metric) {
+	/** @param {ReturnType<import('./model.js').Model['scope']>} scope @param {string} of as historyOf says; '': none @param {Map<string, string>} threads their names by id */
+	draw(scope, of, threads) {
 		const { session, stream, shown } = this.model;
 		const window = this.model.window();
+		const about = new URLSearchParams(of);
+		const metric = about.get('metric');
 		const opens = this.box.hidden && scope && metric;
 		this.box.hidden = !scope || !metric;
 		if (opens)
@@ -55,11 +57,14 @@ export class ZoneHistory {
 			this.asked.want(null);
 			return;
 		}
-		const parts = new URLSearchParams({ metric, values: 'yes', frames: 'all', from: String(Math.max(window.first, shown.first)), to: String(Math.min(window.last, shown.last)) });
+		const parts = new URLSearchParams({ values: 'yes', frames: 'all', from: String(Math.max(window.first, shown.first)), to: String(Math.min(window.last, shown.last)) });
 		if (stream !== null)
 			parts.set('stream', stream);
+		for (const name of ['metric', 'path', 'thread'])
+			about.getAll(name).forEach((value) => parts.append(name, value));
 		this.asked.want(`${sessionPath(String(session.id))}/stats?${parts}`);
-		setText(this.title, metric.replace(/^(gpu_)?zone:/, ''));
+		const thread = about.get('thread');
+		setText(this.title, `${about.getAll('path').join(' › ') || metric.replace(/^(gpu_)?zone:/, '')}, ${thread ? `on ${threads.get(thread) ?? `thread ${thread}`}` : 'all threads'}`);
 		const answer = this.asked.answer;
 		const one = answer?.metrics[0];
 		setText(this.note, this.asked.problem || (one ? noteOf(one) : 'Reading its frames…'));

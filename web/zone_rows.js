@@ -72,6 +72,7 @@ export const usualOrder = (view) => ({ key: view === 'calls' ? 'duration' : 'tot
  * @property {string} category '': all
  * @property {boolean} perFrame
  * @property {number} limit
+ * @property {number} [partMs] what each row took in parts of so long, too
  */
 
 /** @param {NonNullable<ReturnType<import('./model.js').Model['scope']>>} scope @param {Wanted} wanted */
@@ -91,11 +92,24 @@ export function zonesPath(scope, wanted) {
 		parts.set('category', wanted.category);
 	if (wanted.perFrame && wanted.view !== 'calls')
 		parts.set('per', 'frame');
+	if (wanted.partMs)
+		parts.set('part_ms', String(wanted.partMs));
 	if (wanted.view !== 'callers') {
 		parts.set('sort', wanted.order.key);
 		parts.set('order', wanted.order.down ? 'desc' : 'asc');
 	}
 	return `/sessions/${encodeURIComponent(scope.session)}/zones?${parts}`;
+}
+
+/**
+ * What the history of a row asks for, as parameters of /stats: of the tree its path on its thread, of a call the name on its
+ * thread, else the name on the threads that the table is about.
+ * @param {any} row @param {string} thread that the table is of; '': all
+ */
+export function historyOf(row, thread) {
+	const on = row.thread ?? thread;
+	return String(new URLSearchParams([['metric', `${row.gpu ? 'gpu_' : ''}${row.path ? 'path' : `zone:${row.name}`}`],
+		...(row.path ?? []).map((/** @type {string} */ name) => ['path', name]), ...(on === '' ? [] : [['thread', on]])]));
 }
 
 /** The order of the rows that answer a path; null: it has none to choose. @param {string|null} path @returns {import('./table.js').Order|null} */

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { KEYS, actionOf, isPressing, isTyping } from '../../web/keys.js';
 import { lossTotals, lossesOf } from '../../web/losses.js';
 import { decodeView, emptyView, encodeView, streamOf } from '../../web/view.js';
-import { orderOf, zonesPath } from '../../web/zone_rows.js';
+import { historyOf, orderOf, zonesPath } from '../../web/zone_rows.js';
 
 test('a view survives the address', () => {
 	const views = [
@@ -24,6 +24,16 @@ test('what makes no sense in an address is left out', () => {
 	assert.deepEqual(decodeView('#frame=0&range=0-4'), emptyView());
 	assert.deepEqual(decodeView('#%%%'), emptyView());
 	assert.deepEqual(decodeView('#tab=a%20b&Sql.x=1&sql.=1&__proto__=1'), emptyView());
+});
+
+test('the history of a row asks for what the row is about', () => {
+	const asked = (row, thread = '') => [...new URLSearchParams(historyOf(row, thread))];
+	assert.deepEqual(asked({ name: 'c', path: ['a/b', 'c&d', 'c'], thread: 3, gpu: false }, '7'),
+		[['metric', 'path'], ['path', 'a/b'], ['path', 'c&d'], ['path', 'c'], ['thread', '3']]);
+	assert.deepEqual(asked({ name: 'c', path: ['c'], thread: 5, gpu: true }), [['metric', 'gpu_path'], ['path', 'c'], ['thread', '5']]);
+	assert.deepEqual(asked({ name: 'c', threads: 2, gpu: false }), [['metric', 'zone:c']]);
+	assert.deepEqual(asked({ name: 'c', threads: 1, gpu: true }, '7'), [['metric', 'gpu_zone:c'], ['thread', '7']]);
+	assert.deepEqual(asked({ name: 'c', thread: 3, gpu: false }), [['metric', 'zone:c'], ['thread', '3']]);
 });
 
 const press = (key, code, more = {}) => ({ key, code, ctrlKey: false, altKey: false, metaKey: false, shiftKey: false, ...more });
