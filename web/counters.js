@@ -8,7 +8,7 @@ import { sessionPath } from './api.js';
 import { Asked } from './asked.js';
 import { busier, counterText, frameSeries, rateOf, scaleOf } from './counter_series.js';
 import { element, setText } from './dom.js';
-import { count, milliseconds, plural } from './format.js';
+import { count, duration, milliseconds, plural } from './format.js';
 import { palette } from './palette.js';
 import { Plot } from './plot.js';
 import { Sparkline } from './sparkline.js';
@@ -48,11 +48,17 @@ export class CountersPanel {
 		at.append(this.details);
 		this.table = new Table(/** @type {HTMLElement} */ (this.details.lastElementChild), { caption: 'Counters', filter: true, columns: [
 			{ label: 'Module', text: (row) => row.module },
-			{ label: 'Counter', text: (row) => row.name },
+			{ label: 'Counter', text: (row) => row.name, open: (row) => model.set('counters.of', keyOf(row)) },
 			{ label: 'Value', text: (row) => counterText(row.value, row.unit), order: (row) => row.value ?? -Infinity, number: true },
 			{ label: 'Per second', text: (row) => rateText(row), order: (row) => row.per_second ?? -Infinity, number: true },
 			{ label: 'Age', text: (row) => (row.age_ns === undefined || row.age_ns === null ? '–' : milliseconds(row.age_ns)), number: true },
 			{ label: 'Source', text: (row) => row.source },
+		] });
+		this.valuesTitle = element('h3');
+		this.details.append(this.valuesTitle);
+		this.values = new Table(this.details, { caption: 'Values of a counter', empty: 'Choose a counter above.', columns: [
+			{ label: 'At', number: true, text: (row) => row.at, order: (row) => row.place },
+			{ label: 'Value', number: true, text: (row) => row.text, order: (row) => row.value ?? -Infinity },
 		] });
 		/** @type {Map<string, {line: Sparkline, text: HTMLElement, box: HTMLElement}>} by module and name: a line stays its counter's */
 		this.lines = new Map();
@@ -81,8 +87,9 @@ export class CountersPanel {
 	drawNote(counters) {
 		const { answer, problem } = this.asked;
 		const chosen = this.model.setting('strip.counter', '');
+		const lineless = counters.filter(({ values }) => !values).length;
 		this.overlay.hidden = !chosen;
-		setText(this.note, problem || (answer ? `${plural(counters.length, 'counter')}${chosen ? `; ${chosen} lies over the strip` : ''}. ${samplingText(answer.sampling)}` : 'Reading the counters…'));
+		setText(this.note, problem || (answer ? `${plural(counters.length, 'counter')}${lineless ? `, ${count(counters.length - lineless)} with a line` : ''}${chosen ? `; ${chosen} lies over the strip` : ''}. ${samplingText(answer.sampling)}` : 'Reading the counters…'));
 	}
 
 	/** All that is drawn, piece by piece, with what each is made of. @param {any} answer @param {any[]} counters @returns {Piece[]} */
@@ -99,7 +106,8 @@ export class CountersPanel {
 			{ name: 'used', of: frames, draw: () => this.drawUsed(frameSeries(shown, first, last)) },
 			{ name: 'wall', of: [JSON.stringify(counters.map(keyOf))], draw: () => this.buildWall(answer?.modules ?? []) },
 			...lines,
-			...(this.details.open ? [{ name: 'table', of: [answer], draw: () => this.table.show(counters) }] : []),
+			...(this.details.open ? [{ name: 'table', of: [answer], draw: () => this.table.show(counters) },
+				{ name: 'values', of: [answer, this.model.setting('counters.of', '')], draw: () => this.drawValues(counters) }] : []),
 		];
 	}
 
@@ -150,16 +158,29 @@ export class CountersPanel {
 		return { line: new Sparkline(box, counter.name), text, box };
 	}
 
+	/** What the line of the chosen counter is drawn from, the newest first. @param {any[]} counters */
+	drawValues(counters) {
+		const of = this.model.setting('counters.of', '');
+		const one = counters.find((counter) => keyOf(counter) === of);
+		setText(this.valuesTitle, one ? one.name : 'Values of a counter');
+		this.values.show(one ? valuesOf(one).map(([place, value]) => ({ place, value,
+			at: one.origin === 'game' ? `frame ${count(place)}` : duration(place),
+			text: counterText(value, one.unit) + (one.cumulative ? '/s' : '') })).reverse() : []);
+	}
+
 	/** @param {any} counter */
 	drawLine(counter) {
 		const made = this.lines.get(keyOf(counter));
 		if (!made)
 			return;
-		const values = counter.cumulative ? rateOf(counter.values ?? []) : (counter.values ?? []);
+		const values = valuesOf(counter);
 		made.line.show(values, scaleOf(counter), counter.origin === 'game');
 		setText(made.text, counter.cumulative ? rateText(counter) : counterText(counter.value, counter.unit));
 	}
 }
+
+/** @param {any} counter @returns {[number, number][]} */
+const valuesOf = ({ cumulative, values = [] }) => (cumulative ? rateOf(values) : values);
 
 /** @param {any} counter */
 const keyOf = (counter) => `${counter.module} ${counter.name}`;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The tables of the page: frames and zones (each beside its canvas), counters, messages, data sources.
+// The tables of the page: frames, zones and the scheduler's states (each beside its canvas), counters, messages, data sources.
 
 import { byId, element, setText } from './dom.js';
-import { count, duration, milliseconds, place, quantity, sourceState, words } from './format.js';
+import { count, duration, milliseconds, percent, place, quantity, sourceState, words } from './format.js';
+import { byText } from './schedule.js';
 import { Table } from './table.js';
 import { zonesBetween } from './zones.js';
 
@@ -22,15 +23,15 @@ function detailsOf(id) {
 
 /** The frames on the strip. While live it is read anew each second, but not under the reader's hand. */
 export class FramesTable {
-	/** @param {Model} model */
-	constructor(model) {
+	/** @param {Model} model @param {import('./strip.js').Strip} strip */
+	constructor(model, strip) {
 		this.model = model;
+		this.strip = strip;
+		/** What the columns depend on. */
+		this.columns = '';
 		const { details, at } = detailsOf('frames-table');
 		this.details = details;
-		this.table = new Table(at, {
-			caption: 'Frames on the strip', limit: 600, filter: true, empty: 'No frame yet.',
-			columns: frameColumns((row) => model.select(row.frame)),
-		});
+		this.table = new Table(at, { caption: 'Frames on the strip', limit: 600, filter: true, empty: 'No frame yet.', columns: [] });
 		details.addEventListener('toggle', () => this.fill());
 	}
 
@@ -47,6 +48,10 @@ export class FramesTable {
 		if (!this.details.open)
 			return;
 		const { first, last } = this.model.window();
+		const name = `${this.strip.overlay.name} ${this.strip.marks.lane}`;
+		if (name !== this.columns)
+			this.table.setColumns(frameColumns((row) => this.model.select(row.frame), this.strip));
+		this.columns = name;
 		/** @type {FrameRow[]} */
 		const rows = [];
 		for (let n = last; n >= first; n--) {
@@ -58,8 +63,13 @@ export class FramesTable {
 	}
 }
 
-/** @param {(row: FrameRow) => void} open @returns {import('./table.js').Column<FrameRow>[]} */
-function frameColumns(open) {
+/** All that the strip shows. @param {(row: FrameRow) => void} open @param {import('./strip.js').Strip} strip @returns {import('./table.js').Column<FrameRow>[]} */
+function frameColumns(open, strip) {
+	const { marks, overlay } = strip;
+	/** @param {number|null} ns @param {FrameRow} row */
+	const share = (ns, row) => (ns === null || !row.wall_ns ? null : Math.min(100, (ns / row.wall_ns) * 100));
+	/** @param {FrameRow} row */
+	const left = (row) => share(row.cpu_ns === null && row.gpu_ns === null ? null : Math.max(0, row.wall_ns - Math.max(row.cpu_ns ?? 0, row.gpu_ns ?? 0)), row);
 	/** @param {string} label @param {(row: FrameRow) => number|null} value @param {(value: number|null) => string} text */
 	const number = (label, value, text) => ({
 		label, number: true,
@@ -71,12 +81,19 @@ function frameColumns(open) {
 		number('Wall', (row) => row.wall_ns, milliseconds),
 		number('Cpu', (row) => row.cpu_ns, milliseconds),
 		number('Gpu', (row) => row.gpu_ns, milliseconds),
+		{ label: 'Held by', text: (row) => (strip.heldText(row.frame)[0] ?? '').replace('held by ', '') },
+		number('Cpu used', (row) => share(row.cpu_ns, row), percent),
+		number('Gpu used', (row) => share(row.gpu_ns, row), percent),
+		number('Headroom', left, percent),
 		number('Wait: gpu', (row) => row.wait_ns.gpu, milliseconds),
 		number('Wait: present', (row) => row.wait_ns.present, milliseconds),
 		number('Wait: cap', (row) => row.wait_ns.cap, milliseconds),
 		number('Events', (row) => row.events, count),
 		number('Lost', (row) => row.lost_events, count),
 		number('Late', (row) => row.late_events ?? 0, count),
+		...(marks.lane ? [number('Allocations', (row) => marks.allocations.get(row.frame) ?? null, count)] : []),
+		...(overlay.name ? [number(overlay.name, (row) => overlay.values.get(row.frame) ?? null, (value) => (value === null ? '–' : overlay.text(value)))] : []),
+		{ label: 'Marks', text: (row) => [...(marks.spikes.get(row.frame) ?? []).map((one) => `spike: ${one}`), ...(marks.collections.has(row.frame) ? ['garbage was collected'] : [])].join(', ') },
 		{ label: 'Flags', text: (row) => row.flags.map(words).join(', ') },
 	];
 }
@@ -156,6 +173,8 @@ export class FrameLists {
 		this.timeline = timeline;
 		/** @type {any[]} what the lists were filled with */
 		this.filled = [];
+		/** @type {any} */
+		this.filledStates = null;
 		this.counters = new Table(byId('counters', HTMLElement), {
 			caption: 'Counters of the frame', empty: 'No counter has a value in this frame.',
 			columns: [
@@ -165,6 +184,18 @@ export class FrameLists {
 				{ label: 'Note', text: (row) => (row.incomplete ? 'incomplete: events were lost' : '') },
 			],
 		});
+		const states = element('details', { id: 'states-table' }, element('summary', {}, 'Scheduler states as a table'), element('div'), element('p', { class: 'note' }));
+		byId('path-table', HTMLElement).after(states);
+		states.addEventListener('toggle', () => this.draw());
+		this.statesBox = states;
+		this.states = new Table(/** @type {HTMLElement} */ (states.querySelector('div')), { caption: 'Scheduler states', filter: true, empty: 'The scheduler told nothing here.', columns: [
+			{ label: 'Thread', narrow: true, text: (row) => row.thread },
+			{ label: 'Start', number: true, text: (row) => duration(row.start), order: (row) => row.start },
+			{ label: 'State', text: (row) => row.state },
+			{ label: 'Where or why', text: (row) => row.reason ?? (row.cpu === null ? '' : `cpu ${row.cpu}`) },
+			{ label: 'Duration', number: true, text: (row) => duration(row.end - row.start), order: (row) => row.end - row.start },
+			{ label: 'Woken by', text: ({ by, state }) => (by ? `${state === 'running' ? 'after ' : by.did === 'woke' ? '' : 'preempted by '}${byText(by)}` : '') },
+		] });
 		this.messages = new Table(byId('messages', HTMLElement), {
 			caption: 'Messages', empty: 'No message here.',
 			columns: [
@@ -175,9 +206,24 @@ export class FrameLists {
 		});
 	}
 
+	drawStates() {
+		const { schedule } = this.timeline;
+		if (!this.statesBox.open || schedule.byThread === this.filledStates)
+			return;
+		this.filledStates = schedule.byThread;
+		const names = new Map(schedule.lanes.map((lane) => [lane.thread.id, lane.title]));
+		const rows = [...schedule.byThread].flatMap(([thread, list]) => list.map((one, at) => {
+			const next = list[at + 1]?.by;
+			return { ...one, thread: names.get(thread) ?? '', by: one.state !== 'blocked' ? one.by : next?.did === 'woke' ? next : null };
+		}));
+		this.states.show(rows);
+		setText(/** @type {Element} */ (this.statesBox.lastElementChild), schedule.leftOut ? `The first ${count(rows.length)} of ${count(rows.length + schedule.leftOut)} states.` : '');
+	}
+
 	draw() {
 		const { detail } = this.model;
 		const scene = this.timeline.scene();
+		this.drawStates();
 		if (detail === this.filled[0] && scene === this.filled[1])
 			return;
 		this.filled = [detail, scene];

@@ -71,7 +71,7 @@ const card = new Card(model);
 const criticalList = new CriticalList(model, () => invalidate('critical'));
 const lease = new Lease(model);
 const topZones = new TopZones(model, () => invalidate('top'));
-const framesTable = new FramesTable(model);
+const framesTable = new FramesTable(model, strip);
 const zonesTable = new ZonesTable(timeline);
 const frameLists = new FrameLists(model, timeline);
 
@@ -97,7 +97,7 @@ const VIEWS = [
 	[['frames', 'session', 'spikes', 'strip'], () => stripMarks.follow()],
 	[['frames', 'strip', 'selection', 'held', 'palette', 'session', 'settings'], () => strip.draw()],
 	[['numbers', 'held'], () => strip.showTip()],
-	[['frames', 'held', 'session'], () => framesTable.draw()],
+	[['frames', 'held', 'session', 'strip'], () => framesTable.draw()],
 	[['numbers', 'selection', 'session', 'held', 'verdict'], () => verdict.draw()],
 	[['numbers', 'selection', 'detail', 'session', 'settings'], () => card.draw()],
 	[['numbers', 'selection', 'session', 'held', 'top'], () => topZones.draw()],
