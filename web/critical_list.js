@@ -65,7 +65,7 @@ export class CriticalList {
 		const { answer } = this.asked;
 		if (!answer)
 			return 'Reading…';
-		const more = answer.count > answer.zones.length ? ` ${count(answer.zones.length)} of ${count(answer.count)} rows.` : '';
+		const more = answer.count > TOP ? ` ${TOP} of ${count(answer.count)}${answer.count > answer.zones.length ? `; the table has ${count(answer.zones.length)}` : ''}.` : '';
 		return `${answer.sources.includes('scheduler') ? '' : 'Without the scheduler only its own thread is known.'}${more}`.trim();
 	}
 }
