@@ -17,6 +17,7 @@ import { usualOrder, zonesPath } from './zone_rows.js';
 
 const ROW = 19;
 const LIMIT = 100_000;
+const NAMES = 2000; // that are offered
 const FONT = '12px system-ui, sans-serif';
 
 export class FlamePanel {
@@ -82,7 +83,7 @@ export class FlamePanel {
 		this.canvas.addEventListener('pointermove', (event) => this.hover(event));
 		this.canvas.addEventListener('pointerleave', hideTip);
 		this.canvas.addEventListener('click', (event) => {
-			const hit = this.hit(event);
+			const hit = event.detail > 1 ? null : this.hit(event); // of a double-click the first alone
 			if (hit)
 				this.enter(hit === this.entered ? hit.parent : hit);
 		});
@@ -139,7 +140,9 @@ export class FlamePanel {
 		const rows = answer?.zones ?? [];
 		const flames = flamesOf(rows);
 		this.fillThreads(flames.map((one) => one.name), thread);
-		this.names.replaceChildren(...[...new Set(rows.map((/** @type {any} */ row) => row.name))].slice(0, 2000).map((one) => element('option', { value: /** @type {string} */ (one) })));
+		const names = [...new Set(rows.map((/** @type {any} */ row) => row.name))];
+		this.names.replaceChildren(...names.slice(0, NAMES).map((one) => element('option', { value: one })));
+		this.name.title = names.length > NAMES ? `${count(NAMES)} of ${count(names.length)} names are offered; write any` : '';
 		const root = flames.find((one) => one.name === thread) ?? flames[0];
 		this.placed = view === 'sandwich' ? sandwichBoxes(rows, name) : root ? placeFlame(root).map((one) => withLevel(one, one.depth)) : [];
 		this.enteredPath = null;

@@ -13,7 +13,7 @@ import { TABS } from './view.js';
  * @property {string[]} [codes] KeyboardEvent.code, with Shift+ before it where that is meant
  * @property {string[]} [keys] KeyboardEvent.key
  * @property {'strip'} [on] only while this has the focus
- * @property {boolean} [mouse] described only
+ * @property {boolean} [mouse] described only: whoever is pressed or clicked handles it
  */
 
 /** @type {Key[]} */
@@ -54,6 +54,11 @@ export const KEYS = [
 	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'On a track\'s name: fold it; with Shift keep it at the top', group: 'Timeline' },
 	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'On a wait in the band under a name: go to the thread that ended it', group: 'Timeline' },
 	...TABS.map(({ name, text }, at) => ({ id: `open:${name}`, shown: [String(at + 1)], codes: [`Digit${at + 1}`], text, group: 'Panels' })),
+	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'Flame: go into a box; on the one that fills the width go out again', group: 'In panels' },
+	{ id: 'mouse', shown: ['Double-click'], mouse: true, text: 'Flame: who calls a zone, and what it calls. In time order the timeline shows it', group: 'In panels' },
+	{ id: 'mouse', shown: ['Click'], mouse: true, text: 'Zones: on a name, its time in each frame; on a header, the order', group: 'In panels' },
+	{ id: 'mouse', shown: ['Double-click'], mouse: true, text: 'Zones: on a row, where it is in the source', group: 'In panels' },
+	{ id: 'run', shown: ['Ctrl', 'Enter'], mouse: true, text: 'SQL: run the statement', group: 'In panels' },
 	{ id: 'help', shown: ['?'], keys: ['?'], text: 'This list', group: 'Page' },
 ];
 

@@ -235,6 +235,8 @@ test('the page', { skip: missing('fprofd', 'fprof', 'libfprof.so', 'libfprof-pre
 		await page.keyboard.press('?');
 		assert.equal(await page.locator('#help').isVisible(), true);
 		assert.equal(await page.locator('#help tbody tr').count(), KEYS.length);
+		for (const what of ['Flame: who calls a zone', 'Zones: on a row, where it is in the source', 'SQL: run the statement'])
+			assert.equal(await page.locator('#help tbody tr', { hasText: what }).count(), 1, what);
 		await page.keyboard.press('Escape');
 		assert.equal(await page.locator('#help').isVisible(), false);
 	});

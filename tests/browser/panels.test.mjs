@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { bytes, count, duration, milliseconds, percent } from '../../web/format.js';
+import { HOLDERS } from '../../web/palette.js';
+import { heldBy } from '../../web/verdict_text.js';
 import { TABS } from '../../web/view.js';
 import { until } from '../api/world.mjs';
 import { axe, COLOURS, missing, PageWorld, RULES_OF_COLOUR } from './browser.mjs';
@@ -86,6 +88,81 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		assert.deepEqual(values, stats.metrics[0].values.map(([frame, ns]) => [count(frame), duration(ns)]));
 	});
 
+	await t.test('the history of a row of the tree is that of its path on its thread, and the address holds it', async () => {
+		await open('range=20-200&tab=tables');
+		const { zones } = await world.api(`/sessions/${session.id}/zones?view=tree&from=20&to=200`);
+		const [row] = zones.filter((zone) => zone.name === 'work' && zone.thread_name === 'render');
+		const title = `${row.path.join(' › ')}, on render`;
+		await page.click('#panel-tables > .table-box tr:has(td:text-is("render")) button.link:text-is("work")');
+		await page.waitForFunction((wanted) => document.querySelector('.zone-history h2').textContent === wanted, title);
+		await page.reload();
+		await page.click('.zone-history summary');
+		const asked = `metric=path&thread=${row.thread}&${row.path.map((name) => `path=${name}`).join('&')}&values=yes&frames=all&from=1&to=260`;
+		const [path] = (await world.api(`/sessions/${session.id}/stats?${asked}`)).metrics;
+		const [name] = (await world.api(`/sessions/${session.id}/stats?metric=zone:work&frames=all&from=1&to=260`)).metrics;
+		assert.ok(path.worst_ns < name.worst_ns, 'others of the name take more');
+		await page.waitForFunction(() => document.querySelectorAll('.zone-history details tbody tr').length > 100);
+		assert.deepEqual(await cellsOf(page, '.zone-history details'), path.values.map(([frame, ns]) => [count(frame), duration(ns)]));
+		assert.equal(await page.textContent('.zone-history h2'), title);
+	});
+
+	await t.test('a filter leaves what else could be chosen, and bars tell their scale', async () => {
+		const options = (label) => page.evaluate((wanted) => [...[...document.querySelectorAll('#panel-tables label')]
+			.find((one) => one.firstChild.textContent.startsWith(wanted)).querySelectorAll('option')].map((one) => one.textContent), label);
+		const { categories } = await world.api(`/sessions/${session.id}/detail`);
+		const names = ['all', ...categories.map((one) => one.category).sort()];
+		assert.ok(names.length > 2);
+		await open(`range=20-200&tab=tables&tables.category=${names[1]}`);
+		await until('all categories are there', async () => (await options('Category')).join() === names.join());
+		assert.equal(await page.locator('#panel-tables .fields').getByLabel('Category').inputValue(), names[1]);
+		const threads = await options('Thread');
+		await page.locator('#panel-tables .fields').getByLabel('Thread').selectOption({ label: 'render' });
+		await world.settled();
+		assert.ok(threads.length > 3);
+		assert.deepEqual(await options('Thread'), threads);
+		assert.equal(await page.textContent('#panel-tables th .scale'), '255075100');
+	});
+
+	await t.test('the table of frames has what the strip shows', async () => {
+		const [{ frames }, { values }, verdict] = await Promise.all(['frames?last=600', 'counters/draw_calls?last=600', 'verdict?from=1&to=260']
+			.map((path) => world.api(`/sessions/${session.id}/${path}`)));
+		await open('strip.counter=draw_calls');
+		await world.settled();
+		await page.click('#frames-table > summary');
+		const heads = await page.evaluate(() => [...document.querySelectorAll('#frames-table th')].map((one) => one.textContent));
+		const column = (rows, name) => rows.map((row) => row[heads.indexOf(name)]);
+		const rows = (await cellsOf(page, '#frames-table')).reverse();
+		assert.deepEqual(column(rows, 'Frame'), frames.map((one) => count(one.frame)));
+		const share = (ns, { wall_ns: wall }) => (ns === null || !wall ? null : Math.min(100, (ns / wall) * 100));
+		assert.deepEqual(column(rows, 'Cpu used'), frames.map((one) => percent(share(one.cpu_ns, one))));
+		assert.deepEqual(column(rows, 'Gpu used'), frames.map((one) => percent(share(one.gpu_ns, one))));
+		const [hitch] = frames.filter((one) => one.frame === HITCH);
+		assert.equal(column(rows, 'Headroom')[HITCH - 1], percent(100 - Math.max(share(hitch.cpu_ns, hitch), share(hitch.gpu_ns, hitch) ?? 0)));
+		const counted = new Map(values.map((one) => [one.frame, count(one.value)]));
+		assert.deepEqual(column(rows, 'draw_calls'), frames.map((one) => counted.get(one.frame) ?? '–'));
+		const stack = heldBy(verdict.frames.find((one) => one.frame === HITCH).parts);
+		const most = HOLDERS[stack.indexOf(Math.max(...stack))].label;
+		assert.ok(column(rows, 'Held by')[HITCH - 1].startsWith(`${most} ${duration(Math.max(...stack))}`), column(rows, 'Held by')[HITCH - 1]);
+		await page.click('#frames-table > summary');
+	});
+
+	await t.test('the scheduler\'s states have a table', async () => {
+		await open(`frame=${HITCH}`);
+		await page.click('#states-table > summary');
+		const { threads, left_out: out } = await world.api(`/sessions/${session.id}/schedule?from=${HITCH}&to=${HITCH}`);
+		const wanted = threads.flatMap((thread) => thread.intervals.map((one, at) => {
+			const next = thread.intervals[at + 1]?.by;
+			return [one.state, duration(one.duration_ns), Boolean(one.state === 'blocked' ? next?.did === 'woke' : one.by)];
+		}));
+		if (wanted.length)
+			await page.waitForFunction((n) => document.querySelector('#states-table .table-foot').textContent.startsWith(n), count(wanted.length));
+		else
+			await noted('#states-table tbody', 'told nothing');
+		const rows = (await cellsOf(page, '#states-table')).filter((row) => row.length > 1);
+		assert.deepEqual(rows.map((row) => [row[2], row[4], row[5] !== '']), wanted.slice(0, 500));
+		assert.equal(out, 0);
+	});
+
 	await t.test('a row says where it is and what its threads did, as the API has it', async () => {
 		const query = 'view=flat&from=20&to=200&sort=total&order=desc';
 		const { zones } = await world.api(`/sessions/${session.id}/zones?${query}`);
@@ -119,6 +196,13 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		await noted('#panel-flame [role=status]', `In simulate: ${duration(simulate.total_ns)}.`);
 		await page.click('#panel-flame button:text-is("Whole flame")');
 		await noted('#panel-flame [role=status]', 'A click goes into a box');
+		const [first, second] = main.filter((zone) => zone.depth === 0).sort((a, b) => b.total_ns - a.total_ns);
+		const { width } = await page.locator('#panel-flame canvas').boundingBox();
+		await page.dblclick('#panel-flame canvas', { position: { x: ((first.total_ns + second.total_ns / 2) / sum) * width, y: 28 } });
+		await page.waitForFunction(() => location.hash.includes('flame.view=sandwich'));
+		const parts = new URLSearchParams(new URL(page.url()).hash.slice(1));
+		assert.equal(parts.get('flame.name'), second.name);
+		assert.deepEqual(JSON.parse(parts.get('flame.in')), [true, [second.name, main[0].thread_name]]);
 	});
 
 	await t.test('counters are listed with their values, and one lies over the strip', async () => {
@@ -127,12 +211,18 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		const wanted = modules.flatMap((module) => module.counters);
 		await page.waitForFunction((n) => document.querySelectorAll('#panel-counters .counter canvas').length === n, wanted.length); // what comes moves what is below
 		await page.click('#panel-counters summary');
-		await page.waitForFunction((n) => document.querySelectorAll('#panel-counters details tbody tr').length === n, wanted.length);
-		const rows = await cellsOf(page, '#panel-counters details');
+		await page.waitForFunction((n) => document.querySelectorAll('#panel-counters details > div > .table-box tbody tr').length === n, wanted.length);
+		const rows = await cellsOf(page, '#panel-counters details > div > .table-box');
 		assert.deepEqual(rows.map((row) => row[1]), wanted.map((one) => one.name));
 		const resident = wanted.find((one) => one.name === 'resident_bytes');
 		if (resident)
 			assert.equal(rows.find((row) => row[1] === 'resident_bytes')[2], bytes(resident.value));
+		for (const [name, text] of [['draw_calls', ([, value]) => count(value)], ['resident_bytes', ([, value]) => bytes(value)]].filter(([one]) => wanted.some((other) => other.name === one))) {
+			await page.click(`#panel-counters details button.link:text-is("${name}")`);
+			await page.waitForFunction((of) => document.querySelector('#panel-counters details h3').textContent === of, name);
+			const { values } = (await world.api(`/sessions/${session.id}/counters?values=yes`)).modules.flatMap((module) => module.counters).find((one) => one.name === name);
+			assert.deepEqual((await cellsOf(page, '#panel-counters details h3 + .table-box')).map((row) => row[1]), values.map(text).reverse().slice(0, 500));
+		}
 		await page.click('#panel-counters .counter button:text-is("draw_calls")');
 		await noted('#panel-counters [role=status]', 'draw_calls lies over the strip');
 	});
@@ -204,6 +294,40 @@ test('the panels', { skip: missing('game'), timeout: 900_000 }, async (t) => {
 		await page.waitForSelector('#panel-spikes li button:text-is("Open")');
 		const [spike] = (await world.api(`/sessions/${id}/spikes`)).spikes.filter((one) => one.state === 'saved');
 		await noted('#panel-spikes', `frame ${count(spike.reason.frame)}`);
+		await page.click('#frames-table > summary');
+		await page.waitForFunction(() => [...document.querySelectorAll('#frames-table tbody tr')].some((row) => row.textContent.includes('spike: ')));
+		await page.click('#frames-table > summary');
+	});
+
+	await t.test('the plots of rows have the known history at once, and stay with their paths when a row comes and goes', async () => {
+		const { id } = await until('some seconds of it', async () => {
+			const one = await world.api('/sessions/current');
+			return one.retained.last - one.retained.first > 400 && one;
+		});
+		let gone = false;
+		await page.route(/\/zones\?view=tree/, async (route) => {
+			const answer = await route.fetch();
+			const body = await answer.json();
+			if (gone && !route.request().url().includes('per=frame'))
+				body.zones.filter((row) => row.name === 'simulate').forEach((row) => Object.assign(row, { calls: 0, total_ns: 0 }));
+			await route.fulfill({ response: answer, json: body });
+		});
+		await page.goto('about:blank');
+		await page.goto(`${world.url}/#session=${id}&tab=tables`);
+		const plotted = () => page.evaluate(() => {
+			const canvas = document.querySelector('#panel-tables tr:has(button[title^="simulate"]) canvas.path-plot');
+			if (!canvas || !/^The longest.*at most/.test(canvas.title))
+				return 0;
+			const { data, width } = canvas.getContext('2d').getImageData(0, canvas.height - 1, canvas.width, 1);
+			return Array.from({ length: 24 }, (_, at) => data[4 * Math.floor((at * width) / 24) + 3]).filter((alpha) => alpha > 0).length;
+		});
+		assert.ok(await until('a plot is drawn', plotted) >= 6);
+		gone = true;
+		await page.waitForSelector('#panel-tables tr:has(button[title^="simulate"])', { state: 'detached' });
+		await noted('#panel-tables [role=status]', '1 row without a call left out');
+		gone = false;
+		assert.ok(await until('the row is there again', plotted) >= 6);
+		await page.unroute(/\/zones\?view=tree/);
 	});
 
 	await t.test('a level of detail is set on a row, told of apart, and taken away without the row', async () => {
