@@ -162,7 +162,7 @@ export class CountersPanel {
 	drawValues(counters) {
 		const of = this.model.setting('counters.of', '');
 		const one = counters.find((counter) => keyOf(counter) === of);
-		setText(this.valuesTitle, one ? one.name : 'Values of a counter');
+		setText(this.valuesTitle, one ? `${one.name}, as far as the newest 600 frames go back` : 'Values of a counter');
 		this.values.show(one ? valuesOf(one).map(([place, value]) => ({ place, value,
 			at: one.origin === 'game' ? `frame ${count(place)}` : duration(place),
 			text: counterText(value, one.unit) + (one.cumulative ? '/s' : '') })).reverse() : []);

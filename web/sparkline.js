@@ -14,7 +14,7 @@ export class Sparkline {
 	constructor(at, name) {
 		const ratio = Math.min(3, Math.max(1, Math.round(window.devicePixelRatio || 1)));
 		this.ratio = ratio;
-		this.canvas = element('canvas', { width: String(WIDTH * ratio), height: String(HEIGHT * ratio), class: 'sparkline', role: 'img', 'aria-label': `${name} over time; the table below has its value` });
+		this.canvas = element('canvas', { width: String(WIDTH * ratio), height: String(HEIGHT * ratio), class: 'sparkline', role: 'img', 'aria-label': `${name} over time; the table below has its values` });
 		at.append(this.canvas);
 	}
 
