@@ -69,7 +69,8 @@ static const struct help helps[] = {
 	 "                                         what frame times come to\n",
 	 RANGE FRAMES
 	 "  --metric METRIC    wall, cpu, gpu, wait, allocations, zone:NAME, gpu_zone:NAME,\n"
-	 "                     counter:NAME; several times\n"
+	 "                     counter:NAME, path, gpu_path; several times\n"
+	 "  --path NAME        of path and gpu_path: once for each zone, outermost first\n"
 	 "  --over-ms MS       the share of the time in frames above; several times\n"
 	 "  --over VALUE       the same of counters\n"
 	 "  --thread T         zones of this thread only; several times\n"},

@@ -77,7 +77,7 @@ static bool is_of_events(const json_t *stat)
 {
 	const char *metric = answer_text(stat, "metric");
 
-	return strchr(metric, ':') || strcmp(metric, "allocations") == 0;
+	return strchr(metric, ':') || strstr(metric, "path") || strcmp(metric, "allocations") == 0;
 }
 
 static int print(const json_t *answer)
@@ -118,8 +118,8 @@ int tool_stats(const struct tool_options *options, int argc, char **argv)
 {
 	static const char *const usual[] = {"wall", "cpu", "gpu"};
 	_cleanup_ask_ struct ask ask = {0};
-	int r = ask_parse(&ask, "metric* over-ms* over* from to last stream frames thread*", NULL,
-			  argc, argv);
+	int r = ask_parse(&ask, "metric* path* over-ms* over* from to last stream frames thread*",
+			  NULL, argc, argv);
 	bool asked = ask_has(&ask, "metric");
 	size_t i;
 

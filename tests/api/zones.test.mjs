@@ -403,6 +403,8 @@ test('the command says the same', async () => {
 	const stats = JSON.parse(await run('stats', String(session.id), '--json', '--metric', 'cpu', '--over-ms', '4'));
 	assert.deepEqual(stats, await good(STATS, 'metric=cpu&over_ms=4'));
 	assert.match(await run('stats', String(session.id)), /wall over 16\.7 ms/);
+	assert.deepEqual(JSON.parse(await run('stats', String(session.id), '--json', '--metric', 'path', '--path', 'frame', '--path', 'simulate', '--thread', 'main')),
+		await good(STATS, 'metric=path&path=frame&path=simulate&thread=main'));
 });
 
 test('a session of sums has tables, and says why it has no more', async () => {
