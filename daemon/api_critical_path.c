@@ -319,6 +319,7 @@ static void json_row(struct json *j, const struct critical *c, const struct path
 	json_states(j, row->ns);
 	/* without the scheduler nobody knows which waits would have been longer */
 	api_json_ns(j, "gain_ns", c->kernel ? row->gain_ns : NS_UNKNOWN);
+	api_json_ns(j, "self_gain_ns", c->kernel ? row->self_gain_ns : NS_UNKNOWN);
 	json_member_int(j, "gain_at_most_ns",
 			row->gain_ns == NS_UNKNOWN ? row->total_ns : row->gain_ns);
 	json_object_end(j);

@@ -65,6 +65,21 @@ static void json_who(struct json *j, const char *key, const struct verdict_who *
 	json_object_end(j);
 }
 
+/* How much frames around vary, and where the rules draw their lines. */
+static void json_spread(struct json *j, const struct verdict_spread *spread)
+{
+	json_key(j, "spread");
+	json_object_begin(j);
+	json_member_uint(j, "frames", spread->frames);
+	json_member_int(j, "wall_ns", spread->wall_ns);
+	json_member_int(j, "work_ns", spread->work_ns);
+	json_member_double(j, "evens_out_below", VERDICT_EVENS);
+	json_object_end(j);
+	json_member_double(j, "gpu_saturated_from", VERDICT_GPU_SATURATED);
+	json_member_double(j, "hitch_from", VERDICT_HITCH);
+	json_member_double(j, "slack_from", VERDICT_SLACK);
+}
+
 static void json_verdict_members(struct json *j, const struct verdict *v, bool counted)
 {
 	json_member_uint(j, "frame", v->frame);
@@ -91,17 +106,8 @@ static void json_verdict_members(struct json *j, const struct verdict *v, bool c
 	json_key(j, "compared");
 	json_object_begin(j);
 	api_json_ns(j, "gpu_busy_ns", v->gpu_busy_ns);
-	json_member_double(j, "gpu_saturated_from", VERDICT_GPU_SATURATED);
 	json_member_int(j, "usual_wall_ns", v->usual_ns);
-	json_key(j, "spread");
-	json_object_begin(j);
-	json_member_uint(j, "frames", v->spread.frames);
-	json_member_int(j, "wall_ns", v->spread.wall_ns);
-	json_member_int(j, "work_ns", v->spread.work_ns);
-	json_member_double(j, "evens_out_below", VERDICT_EVENS);
-	json_object_end(j);
-	json_member_double(j, "hitch_from", VERDICT_HITCH);
-	json_member_double(j, "slack_from", VERDICT_SLACK);
+	json_spread(j, &v->spread);
 	json_ran(j, &v->ran);
 	json_object_end(j);
 }
@@ -140,6 +146,18 @@ static void json_display(struct json *j, const struct displays *displays,
 	json_object_end(j);
 }
 
+static void json_sum_compared(struct json *j, const struct verdict_sum *s)
+{
+	json_key(j, "compared");
+	json_object_begin(j);
+	api_json_ns(j, "gpu_busy_ns", s->gpu_busy_ns);
+	json_member_uint(j, "gpu_frames", s->gpu_frames);
+	json_member_int(j, "gpu_frames_wall_ns", s->gpu_wall_ns);
+	json_member_int(j, "usual_wall_ns", s->usual_ns);
+	json_spread(j, &s->spread);
+	json_object_end(j);
+}
+
 static void json_sum(struct json *j, const struct displays *displays, const struct verdict_sum *s)
 {
 	struct verdict_who who;
@@ -167,6 +185,7 @@ static void json_sum(struct json *j, const struct displays *displays, const stru
 		json_object_end(j);
 	}
 	json_array_end(j);
+	json_sum_compared(j, s);
 	json_display(j, displays, &s->fit);
 }
 

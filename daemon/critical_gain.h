@@ -22,11 +22,10 @@
 
 #define GAIN_KEYS_MAX 32u /* zones that are played at once: a bit each */
 
-/* What one thread did, in order. what: a node, maybe with GAIN_UNTIL (it ended when it ended), or
- * GAIN_MEETS: here comes the thread's next meeting. */
-#define GAIN_MEETS     UINT32_MAX
-#define GAIN_UNTIL     (UINT32_C(1) << 31)
-#define GAIN_NODE_NONE (UINT32_MAX >> 2) /* in no zone, and on no track */
+/* What one thread did, in order. what: a node (which of them, the caller knows), maybe with
+ * GAIN_UNTIL (it ended when it ended), or GAIN_MEETS: here comes the thread's next meeting. */
+#define GAIN_MEETS UINT32_MAX
+#define GAIN_UNTIL (UINT32_C(1) << 31)
 struct gain_entry {
 	uint32_t what;
 	uint32_t ns; /* longer ones are several */

@@ -190,11 +190,17 @@ static bool paces(const struct reading *x, const struct thread_cursor *c,
 	       !x->uneven[c->frame];
 }
 
+/* Threads without a track come first, as there are none more to come. */
+static uint32_t played_as(const struct critical *c, uint32_t thread, uint32_t node)
+{
+	return node == PATH_NOBODY ? thread : (uint32_t)c->threads.at.count + node;
+}
+
 /* The same for what is played. */
 static int play(struct reading *x, struct thread_cursor *c, int64_t ns,
 		const struct open_zone *zone)
 {
-	uint32_t what = zone->node == PATH_NOBODY ? GAIN_NODE_NONE : zone->node;
+	uint32_t what = played_as(x->c, (uint32_t)(c - x->threads), zone->node);
 
 	if (paces(x, c, zone))
 		what |= GAIN_UNTIL;
@@ -571,7 +577,7 @@ static void add_states(struct critical *c, struct path_row *row)
 		c->ns[state] += row->ns[state];
 	}
 	row->total_ns += row->self_ns;
-	row->gain_ns = NS_UNKNOWN;
+	row->gain_ns = row->self_gain_ns = NS_UNKNOWN;
 }
 
 /* Nodes come after those that they are in. */
@@ -619,46 +625,85 @@ static int by_total(const void *a, const void *b, void *userdata)
 	return (x < y) - (x > y);
 }
 
+/* What is played: a row with all that is inside of it, or its own alone. */
+struct key {
+	uint32_t row;
+	bool self;
+};
+typedef VEC(struct key) keys_vec;
+
+/* Of one that nothing is inside of both are the same. */
+static bool is_around(const struct critical *c, const struct path_row *row)
+{
+	return row->node != PATH_NOBODY &&
+	       c->tree.nodes.at[row->node].first_child != ZONE_NODE_NONE;
+}
+
 /* Gives keys to the first of the rows in the order of compare. */
-static void choose(struct critical *c, uint32_t *order,
-		   int (*compare)(const void *, const void *, void *), uint32_t *keys,
-		   unsigned *count, unsigned most)
+static int choose(struct critical *c, uint32_t *order,
+		  int (*compare)(const void *, const void *, void *), keys_vec *keys, size_t most)
 {
 	size_t i;
+	int r = 0;
 
 	for (i = 0; i < c->rows.count; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, c->rows.count, sizeof(*order), compare, c->rows.at);
-	for (i = 0; i < c->rows.count && *count < most; i++) {
+	for (i = 0; i < c->rows.count && keys->count + 2 <= most && r == 0; i++) {
 		struct path_row *row = &c->rows.at[order[i]];
 
-		if (row->node == PATH_NOBODY || row->gain_ns != NS_UNKNOWN)
+		if (row->gain_ns != NS_UNKNOWN)
 			continue;
-		row->gain_ns = 0;
-		keys[(*count)++] = order[i];
+		row->gain_ns = row->self_gain_ns = 0;
+		r = VEC_PUSH(keys, ((struct key){order[i], false}));
+		if (r == 0 && is_around(c, row))
+			r = VEC_PUSH(keys, ((struct key){order[i], true}));
 	}
+	return r;
 }
 
-/* A node's keys are those of its own and of all around it. */
-static uint64_t *keys_by_node(const struct critical *c, const uint32_t *keys, unsigned count)
+/* A node's keys are those of its own and of all around it, but for those of these alone. */
+static uint64_t *keys_by_node(const struct critical *c, const struct key *keys, unsigned count)
 {
-	uint64_t *of = calloc(c->tree.nodes.count + 1, sizeof(*of));
-	size_t i;
+	size_t threads = c->threads.at.count, i;
+	uint64_t *of = calloc(threads + c->tree.nodes.count + 1, sizeof(*of));
+	const struct path_row *row;
 	unsigned k;
 
-	for (k = 0; of && k < count; k++)
-		of[c->rows.at[keys[k]].node] |= UINT64_C(1) << k;
+	for (k = 0; of && k < count; k++) {
+		row = &c->rows.at[keys[k].row];
+		if (!keys[k].self)
+			of[played_as(c, row->thread, row->node)] |= UINT64_C(1) << k;
+	}
 	for (i = 0; of && i < c->tree.nodes.count; i++)
 		if (c->tree.nodes.at[i].parent != ZONE_NODE_NONE)
-			of[i] |= of[c->tree.nodes.at[i].parent];
+			of[threads + i] |= of[threads + c->tree.nodes.at[i].parent];
+	for (k = 0; of && k < count; k++) {
+		row = &c->rows.at[keys[k].row];
+		if (keys[k].self)
+			of[played_as(c, row->thread, row->node)] |= UINT64_C(1) << k;
+	}
 	return of;
 }
 
-static int play_keys(struct reading *x, const uint32_t *keys, unsigned count)
+static void take_gain(struct critical *c, const struct key *key, int64_t ns)
+{
+	struct path_row *row = &c->rows.at[key->row];
+
+	if (key->self) {
+		row->self_gain_ns = ns;
+		return;
+	}
+	row->gain_ns = ns;
+	if (!is_around(c, row))
+		row->self_gain_ns = ns;
+}
+
+/* One round: no more than GAIN_KEYS_MAX. */
+static int play_keys(struct reading *x, const struct slab_list *entries, const struct key *keys,
+		     unsigned count)
 {
 	struct critical *c = x->c;
-	_cleanup_free_ struct slab_list *entries =
-		calloc(c->threads.at.count + 1, sizeof(*entries));
 	_cleanup_free_ uint64_t *of = keys_by_node(c, keys, count);
 	int64_t gains[GAIN_KEYS_MAX] = {0};
 	const struct gain_play all = {.threads = entries,
@@ -666,34 +711,52 @@ static int play_keys(struct reading *x, const uint32_t *keys, unsigned count)
 				      .meetings = x->meetings.at,
 				      .meeting_count = x->meetings.count,
 				      .keys = of,
-				      .node_count = c->tree.nodes.count,
+				      .node_count = c->threads.at.count + c->tree.nodes.count,
 				      .key_count = count};
-	size_t i;
+	unsigned k;
 	int r;
 
-	if (!entries || !of)
+	if (!of)
 		return -ENOMEM;
-	for (i = 0; i < c->threads.at.count; i++)
-		entries[i] = x->threads[i].entries;
 	r = gain_play(&all, gains);
-	for (i = 0; i < count && r == 0; i++)
-		c->rows.at[keys[i]].gain_ns = gains[i];
+	for (k = 0; k < count && r == 0; k++)
+		take_gain(c, &keys[k], gains[k]);
+	return r;
+}
+
+static int play_rounds(struct reading *x, const keys_vec *keys)
+{
+	size_t threads = x->c->threads.at.count, i;
+	_cleanup_free_ struct slab_list *entries = calloc(threads + 1, sizeof(*entries));
+	int r = entries ? 0 : -ENOMEM;
+
+	for (i = 0; i < threads && r == 0; i++)
+		entries[i] = x->threads[i].entries;
+	for (i = 0; i < keys->count && r == 0; i += GAIN_KEYS_MAX)
+		r = play_keys(x, entries, &keys->at[i],
+			      (unsigned)MIN(keys->count - i, GAIN_KEYS_MAX));
 	return r;
 }
 
 static int find_gains(struct reading *x)
 {
 	_cleanup_free_ uint32_t *order = calloc(x->c->rows.count + 1, sizeof(*order));
-	uint32_t keys[GAIN_KEYS_MAX];
-	unsigned count = 0;
+	size_t rounds = MIN(CRITICAL_PLAYED_MAX / (x->entries + 1), CRITICAL_ROUNDS_MAX);
+	size_t most = MAX(rounds, 1) * GAIN_KEYS_MAX;
+	keys_vec keys = {0};
+	int r;
 
 	if (!order)
 		return -ENOMEM;
 	if (x->entries >= CRITICAL_ENTRIES_MAX)
 		return 0;
-	choose(x->c, order, by_self, keys, &count, GAIN_KEYS_MAX / 2);
-	choose(x->c, order, by_total, keys, &count, GAIN_KEYS_MAX);
-	return play_keys(x, keys, count);
+	r = choose(x->c, order, by_self, &keys, most / 2);
+	if (r == 0)
+		r = choose(x->c, order, by_total, &keys, most);
+	if (r == 0)
+		r = play_rounds(x, &keys);
+	VEC_FREE(&keys);
+	return r;
 }
 
 /* --- all of it --------------------------------------------------------------------------- */

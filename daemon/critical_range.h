@@ -48,8 +48,9 @@ struct path_row {
 	int64_t ns[PATH_STATES];
 	int64_t self_ns;  /* their sum */
 	int64_t total_ns; /* with the zones inside */
-	int64_t gain_ns;  /* critical_gain.h, of both; NS_UNKNOWN: it was not played */
-	uint32_t seen;	  /* inside: the last frame counted, from 1 */
+	/* critical_gain.h, with the zones inside and without; NS_UNKNOWN: it was not played */
+	int64_t gain_ns, self_gain_ns;
+	uint32_t seen; /* inside: the last frame counted, from 1 */
 };
 
 struct critical {
@@ -66,8 +67,11 @@ struct critical {
 };
 #define CRITICAL_PIECES_MAX  (1u << 18)
 #define CRITICAL_ENTRIES_MAX (1u << 23) /* beyond them nothing is played */
-/* flags: enum counted_flags. pieces: those are wanted. The GAIN_KEYS_MAX rows with the most self
- * and total time are played. 0, -E2BIG, -EIO, -ENOMEM. */
+#define CRITICAL_PLAYED_MAX  (1u << 24) /* in all rounds together, but for the first */
+#define CRITICAL_ROUNDS_MAX  32u
+/* flags: enum counted_flags. pieces: those are wanted. As many rows are played as these allow
+ * rounds of GAIN_KEYS_MAX, those with the most self and total time first. 0, -E2BIG, -EIO, -ENOMEM.
+ */
 int critical_read(struct history *h, const struct range *range, unsigned flags, bool pieces,
 		  struct critical *ret_critical);
 void critical_deinit(struct critical *critical);

@@ -374,19 +374,51 @@ static void add_evidence(struct verdict_evidence *sum, const struct verdict_evid
 	sum->denied_ns += e->denied_ns;
 }
 
-/* What is usual of them all: its fit to the displays. */
+enum usual { USUAL_FRAME, USUAL_WALL, USUAL_WORK, USUAL_FRAMES, USUALS };
+
+static double usual_of(const struct verdict *v, int what)
+{
+	const double of[USUALS] = {
+		[USUAL_FRAME] = (double)v->usual_ns,
+		[USUAL_WALL] = (double)v->spread.wall_ns,
+		[USUAL_WORK] = (double)v->spread.work_ns,
+		[USUAL_FRAMES] = v->spread.frames,
+	};
+
+	return of[what];
+}
+
+/* What is usual of them all, and its fit to the displays. */
 static int usual_fit(const verdicts_vec *verdicts, const struct displays *displays,
-		     struct display_fit *ret_fit)
+		     struct verdict_sum *s)
 {
 	_cleanup_free_ double *usual = calloc(verdicts->count + 1, sizeof(*usual));
+	double median[USUALS];
 	size_t i;
+	int what;
 
 	if (!usual)
 		return -ENOMEM;
-	for (i = 0; i < verdicts->count; i++)
-		usual[i] = (double)verdicts->at[i].usual_ns;
-	*ret_fit = displays_fit(displays, (int64_t)statistics_median(usual, verdicts->count));
+	for (what = 0; what < USUALS; what++) {
+		for (i = 0; i < verdicts->count; i++)
+			usual[i] = usual_of(&verdicts->at[i], what);
+		median[what] = statistics_median(usual, verdicts->count);
+	}
+	s->usual_ns = (int64_t)median[USUAL_FRAME];
+	s->spread =
+		(struct verdict_spread){(unsigned)median[USUAL_FRAMES], (int64_t)median[USUAL_WALL],
+					(int64_t)median[USUAL_WORK]};
+	s->fit = displays_fit(displays, s->usual_ns);
 	return 0;
+}
+
+static void add_gpu(struct verdict_sum *s, const struct verdict *v)
+{
+	if (v->gpu_busy_ns == NS_UNKNOWN)
+		return;
+	s->gpu_busy_ns = MAX(s->gpu_busy_ns, 0) + v->gpu_busy_ns;
+	s->gpu_wall_ns += v->wall_ns;
+	s->gpu_frames++;
 }
 
 static void add_verdict(struct verdict_sum *s, const struct verdict *v)
@@ -401,6 +433,7 @@ static void add_verdict(struct verdict_sum *s, const struct verdict *v)
 	}
 	verdict_people_add(&s->let_go, &v->let_go);
 	verdict_people_add(&s->had_cpu, &v->had_cpu);
+	add_gpu(s, v);
 	s->bound_frames[v->bound]++;
 	s->bound_ns[v->bound] += v->wall_ns;
 	s->confidence += v->confidence * (double)v->wall_ns;
@@ -442,10 +475,10 @@ static void sum_who(struct verdict_sum *s)
 int verdict_sum(const verdicts_vec *verdicts, const struct counted *counted,
 		const struct displays *displays, struct verdict_sum *ret_sum)
 {
-	struct verdict_sum s = {0};
+	struct verdict_sum s = {.gpu_busy_ns = NS_UNKNOWN};
 	size_t i;
 	enum verdict_bound b;
-	int r = usual_fit(verdicts, displays, &s.fit);
+	int r = usual_fit(verdicts, displays, &s);
 
 	if (r < 0)
 		return r;

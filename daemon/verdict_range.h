@@ -24,6 +24,12 @@ struct verdict_sum {
 	double confidence;
 	struct verdict_people let_go, had_cpu; /* of each frame the one with most of it */
 	struct display_fit fit;		       /* of what is usual of them all */
+	/* What the frames' words rest on: the middle of what each was compared with. */
+	int64_t usual_ns;
+	struct verdict_spread spread;
+	int64_t gpu_busy_ns; /* of those that know it, together; NS_UNKNOWN: none does */
+	uint64_t gpu_frames; /* so many */
+	int64_t gpu_wall_ns; /* that took so long */
 	char sentence[384];
 };
 /* Of the verdicts of a range, one a frame, those that count. 0 or -ENOMEM. */

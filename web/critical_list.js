@@ -27,6 +27,7 @@ const COLUMNS = [
 	time('Runnable', 'runnable_ns', 'Of it, wanting a cpu'),
 	time('Blocked', 'blocked_ns', 'Of it, waiting for nobody of the game'),
 	time('Gain', 'gain_ns', 'What the frames would lose together if it took no time'),
+	time('Own gain', 'self_gain_ns', 'What they would lose if it took none but for the zones inside of it'),
 ];
 
 export class CriticalList {

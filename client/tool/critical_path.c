@@ -231,14 +231,14 @@ static void zone_row(struct table *table, const json_t *row)
 	table_row(table, row, "self_ns", NULL);
 	table_printf(table, "%.1f%%", 100 * json_number_value(json_object_get(row, "share")));
 	table_row(table, row, "total_ns", "running_ns", "runnable_ns", "blocked_ns", "gpu_ns",
-		  "frames", "gain_ns", NULL);
+		  "frames", "gain_ns", "self_gain_ns", NULL);
 }
 
 static int print_range(const json_t *answer)
 {
-	static const char *const heads[] = {"<zone", "<thread", "self",	    "share",
-					    "total", "running", "runnable", "blocked",
-					    "gpu",   "frames",	"gain",	    NULL};
+	static const char *const heads[] = {"<zone",   "<thread",  "self",    "share", "total",
+					    "running", "runnable", "blocked", "gpu",   "frames",
+					    "gain",    "own gain", NULL};
 	const json_t *rows = json_object_get(answer, "zones");
 	const json_t *range = json_object_get(answer, "range");
 	int r = table_list(heads, rows, zone_row);

@@ -142,6 +142,33 @@ for (const [what, order, zone] of [['that call each other are one frame each', '
 		await stop(game);
 	});
 
+attaching('what a thread that records nothing was waited for has its row and its gain', async (t) => {
+	const game = await play();
+	t.after(() => stop(game));
+	await game.do('helped 1');
+	const id = await attached(game);
+	await game.do('helped 80');
+	await detach(id);
+	const { frames_total: last } = await ended(id);
+	const asked = `/sessions/${id}/critical-path?from=2&to=${last}`;
+	const paths = await until('all threads are heard of', async () => {
+		const answer = await world.get(`/api/v1${asked}`);
+		assert.deepEqual(answerProblems('/api/v1/sessions/{id}/critical-path', answer), []);
+		const body = JSON.parse(answer.text);
+		return !off && body.sources.includes('scheduler') && body.zones.some((row) => row.thread_name === 'solver') && body;
+	});
+	assert.equal(paths.zones.reduce((sum, row) => sum + row.self_ns, 0), paths.range.wall_ns);
+	const solver = paths.zones.find((row) => row.thread_name === 'solver');
+	assert.deepEqual([solver.name, solver.path], [null, []]);
+	assert.ok(Number.isInteger(solver.tid) && solver.tid !== game.pid);
+	assert.ok(solver.frames > 0 && solver.self_ns > 0.5 * (paths.running_ns + paths.runnable_ns), JSON.stringify(paths));
+	for (const row of paths.zones) {
+		assert.ok(row.thread_name !== null && row.self_gain_ns !== null, JSON.stringify(row));
+		assert.ok(row.gain_ns <= row.total_ns && row.self_gain_ns <= row.self_ns && row.self_gain_ns <= row.gain_ns, JSON.stringify(row));
+	}
+	assert.ok(solver.gain_ns > 0.5 * solver.total_ns, JSON.stringify(solver));
+});
+
 attaching('a Vulkan driver is asked for its present, which no symbol names', async () => {
 	const game = await play(program('libdriver.so'));
 	const id = await attached(game);

@@ -93,7 +93,7 @@ static void own_time_is_gained(void **state)
 	did(&g, MAIN, 0, 10);
 	did(&g, MAIN, 1, 20);
 	did(&g, MAIN, 4, 500);
-	did(&g, MAIN, GAIN_NODE_NONE, 500);
+	did(&g, MAIN, NODES, 500); /* nobody knows it */
 	did(&g, MAIN, 0, 5);
 	end(&g, 1035);
 	did(&g, MAIN, 3, 1000); /* after it */

@@ -157,6 +157,49 @@ static void a_chain_has_its_rows(void **state)
 	/* A began to wait for B only at 1250: 50 of B's time had slack */
 	assert_row(row_of(&m, B, NOTE), 480, 0, 480, 450);
 	assert_row(row_of(&m, B, 0), 15, 5, 500, 450);
+	/* outside of zones alone, and in one without those inside */
+	assert_int_equal(row_of(&m, MAIN, 0)->self_gain_ns, 10);
+	assert_int_equal(row_of(&m, MAIN, UPDATE)->self_gain_ns, 260);
+	assert_int_equal(row_of(&m, MAIN, RENDER)->self_gain_ns, 80);
+	assert_int_equal(row_of(&m, A, 0)->self_gain_ns, 10);
+	assert_int_equal(row_of(&m, B, 0)->self_gain_ns, 20);
+	assert_int_equal(row_of(&m, B, NOTE)->self_gain_ns, 450);
+	unmake(&m);
+}
+
+/* More than are played at once: zones one inside the other, each a path of its own. */
+static void every_row_has_its_gain(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = three_threads();
+	struct maker *maker;
+	struct made m;
+	size_t i, zones = 0;
+	int n;
+
+	add_chain(b);
+	maker = maker_new(1, 1, 0, 2610);
+	for (n = 0; n < 50; n++)
+		make_begin(maker, 2610 + 2 * n, n % 2 ? PHYSICS : RENDER);
+	for (n = 0; n < 50; n++)
+		make_end(maker, 2800 + 2 * n);
+	make_chunk(maker, b);
+	fixture_submit(f, b);
+	make(f, 3, 3, 0, false, &m);
+	for (i = 0; i < m.c.rows.count; i++) {
+		const struct path_row *row = &m.c.rows.at[i];
+		bool zone = m.c.tree.nodes.at[row->node].parent != ZONE_NODE_NONE;
+
+		assert_true(row->self_gain_ns != NS_UNKNOWN && row->self_gain_ns >= 0);
+		assert_true(row->self_gain_ns <= row->self_ns && row->gain_ns >= row->self_gain_ns);
+		/* after the last sleep all is gained */
+		if (zone)
+			assert_int_equal(row->gain_ns, row->total_ns);
+		if (zone)
+			assert_int_equal(row->self_gain_ns, row->self_ns);
+		zones += zone;
+	}
+	assert_int_equal(zones, 50);
 	unmake(&m);
 }
 
@@ -297,7 +340,9 @@ static void threads_without_a_track_are_there(void **state)
 	row = row_of(&m, A, 0);
 	assert_int_equal(row->node, PATH_NOBODY);
 	assert_int_equal(row->self_ns, 150);
-	assert_int_equal(row->gain_ns, NS_UNKNOWN);
+	/* all that it did was waited for, zones or not */
+	assert_int_equal(row->gain_ns, 150);
+	assert_int_equal(row->self_gain_ns, 150);
 	assert_string_equal(m.c.threads.at.at[row->thread].comm, "thread");
 	assert_int_equal(row_of(&m, B, NOTE)->total_ns, 480);
 	unmake(&m);
@@ -392,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_chain_has_its_rows),
+		TEST(every_row_has_its_gain),
 		TEST(threads_without_zones_have_gains),
 		TEST(pieces_touch_and_say_who),
 		TEST(a_sleep_takes_up_what_is_saved),
