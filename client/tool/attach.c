@@ -54,17 +54,72 @@ int tool_attach(const struct tool_options *options, int argc, char **argv)
 	return answer_ask(options, "POST", strdup(ATTACHMENTS), ask.body, print);
 }
 
+/* "7 (pid 4711), 9 (pid 4712)", malloc()ed; NULL: no memory. */
+static char *list(const json_t *attachments)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *to = open_memstream(&text, &size);
+	const json_t *one;
+
+	if (!to)
+		return NULL;
+	json_array_foreach(attachments, i, one)
+	{
+		fprintf(to, "%s%lld (pid %lld)", i ? ", " : "", answer_integer(one, "session"),
+			answer_integer(one, "pid"));
+	}
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The only one that there is. */
+static int find_only(const struct tool_options *options, long long *ret_session)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *those = NULL;
+	const json_t *attachments;
+	int r = answer_get(options, ATTACHMENTS, &answer);
+
+	if (r != TOOL_OK)
+		return r;
+	attachments = json_object_get(answer, "attachments");
+	if (json_array_size(attachments) == 1) {
+		*ret_session = answer_integer(json_array_get(attachments, 0), "session");
+		return TOOL_OK;
+	}
+	if (json_array_size(attachments) == 0) {
+		tool_say("no game is attached");
+		return TOOL_FAILED;
+	}
+	those = list(attachments);
+	if (!those)
+		return tool_no_memory();
+	return tool_usage("several games are attached: detach takes one of the sessions %s", those);
+}
+
 int tool_detach(const struct tool_options *options, int argc, char **argv)
 {
 	_cleanup_ask_ struct ask ask = {0};
+	long long session = 0;
 	char *path = NULL;
 	int r = ask_parse(&ask, "", NULL, argc, argv);
 
 	if (r != TOOL_OK)
 		return r;
-	if (!ask.session || strcmp(ask.session, "current") == 0)
+	if (ask.session && strcmp(ask.session, "current") == 0)
 		return tool_usage("detach takes a session's number, as attach lists them");
-	if (asprintf(&path, ATTACHMENTS "/%s", ask.session) < 0)
+	if (!ask.session) {
+		r = find_only(options, &session);
+		if (r != TOOL_OK)
+			return r;
+		r = asprintf(&path, ATTACHMENTS "/%lld", session);
+	} else {
+		r = asprintf(&path, ATTACHMENTS "/%s", ask.session);
+	}
+	if (r < 0)
 		return tool_no_memory();
 	return answer_ask(options, "DELETE", path, NULL, NULL);
 }

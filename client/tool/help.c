@@ -37,7 +37,7 @@ static const struct help helps[] = {
 	{"attach",
 	 "  fprof attach [PID | --name PATTERN]    record a game that runs already; list those\n",
 	 "  --name PATTERN     all whose program's name fits the shell pattern\n"},
-	{"detach", "  fprof detach SESSION                   leave it alone again\n", ""},
+	{"detach", "  fprof detach [SESSION]                 leave it alone again\n", ""},
 	{"status",
 	 "  fprof status                           what the daemon does, and what it cannot\n", ""},
 	{"sessions", "  fprof sessions                         games that were recorded\n", ""},

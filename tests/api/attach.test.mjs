@@ -142,6 +142,26 @@ for (const [what, order, zone] of [['that call each other are one frame each', '
 		await stop(game);
 	});
 
+attaching('the tool detaches the one game that is attached, and of several none that is not named', async (t) => {
+	const fprof = (...args) => world.spawn(path.join(BUILD, 'fprof'), ['--url', `http://127.0.0.1:${world.port}`, ...args]).done;
+	const none = await fprof('detach');
+	assert.equal(none.code, 1, none.text);
+	assert.match(none.text, /no game is attached/);
+	const games = [await play(), await play()];
+	t.after(() => Promise.all(games.map(stop)));
+	const sessions = [await attached(games[0]), await attached(games[1])];
+	const several = await fprof('detach');
+	assert.equal(several.code, 2, several.text);
+	for (const [i, session] of sessions.entries())
+		assert.ok(several.text.includes(`${session} (pid ${games[i].pid})`), several.text);
+	assert.equal((await world.api('/attachments')).attachments.length, 2);
+	assert.equal((await fprof('detach', `${sessions[0]}`)).code, 0);
+	assert.equal((await ended(sessions[0])).end_reason, 'detached');
+	const only = await fprof('detach');
+	assert.equal(only.code, 0, only.text);
+	assert.equal((await ended(sessions[1])).end_reason, 'detached');
+});
+
 attaching('what a thread that records nothing was waited for has its row and its gain', async (t) => {
 	const game = await play();
 	t.after(() => stop(game));
