@@ -342,12 +342,11 @@ static void json_module(struct json *j, const struct stack_module_sums *m, uint6
 	json_numbers(j, m->self, m->total, samples);
 	json_member_uint(j, "broken", m->broken);
 	json_member_string(j, "frame_pointers", lacks ? "missing" : m->module ? "seen" : NULL);
-	if (lacks) {
-		slash = strrchr(module->path, '/');
-		snprintf(fix, sizeof(fix), "build %.100s with -fno-omit-frame-pointer",
-			 slash ? slash + 1 : module->path);
-	}
-	json_member_string(j, "fix", lacks ? fix : NULL);
+	slash = lacks ? strrchr(module->path, '/') : NULL;
+	if (slash)
+		snprintf(fix, sizeof(fix), "build %.100s with -fno-omit-frame-pointer", slash + 1);
+	/* nobody builds what the kernel maps, or what a program made as it ran */
+	json_member_string(j, "fix", slash ? fix : NULL);
 	json_object_end(j);
 }
 

@@ -13,20 +13,61 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define THREADS_MAX   STACK_THREADS_MAX
 #define REREAD_NS     (100 * NS_PER_MS) /* for where a thread is */
 #define REREAD_ANY_NS NS_PER_S		/* for what was taken for a caller */
 
+#define VDSO "[vdso]"
+
+/* The code that the kernel maps into every process: it is in no file, and the same in ours. */
+static bool is_vdso(const char *path)
+{
+	return strcmp(path, VDSO) == 0; /* paths of files begin with a slash */
+}
+
+static const struct mapping *find_vdso(const struct mappings *maps)
+{
+	size_t i;
+
+	for (i = 0; i < maps->at.count; i++)
+		if (maps->at.at[i].place.inode == 0 && is_vdso(maps->at.at[i].path))
+			return &maps->at.at[i];
+	return NULL;
+}
+
+/* As a file of its own. */
+static int open_vdso(void)
+{
+	_cleanup_close_ int maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
+	struct mappings own = {0};
+	const struct mapping *m;
+	size_t size;
+	int r = maps_fd < 0 || fd < 0 ? -errno : mappings_read(&own, maps_fd);
+
+	m = r == 0 ? find_vdso(&own) : NULL;
+	size = m ? m->end - m->start : 0;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel says so */
+	if (!m || write(fd, (const void *)(uintptr_t)m->start, size) != (ssize_t)size)
+		r = -ENOENT;
+	mappings_deinit(&own);
+	return r == 0 ? util_take_fd(&fd) : r;
+}
+
 /* From the process itself, or from its path, where that is the same file. */
 static int open_file(void *userdata, size_t file)
 {
 	struct stack_process *p = userdata;
 	const struct mapped_place *place = &p->places.at[file];
-	int fd = p->open(p->userdata, p->pid, place);
 	struct stat st;
+	int fd;
 
+	if (place->inode == 0)
+		return open_vdso();
+	fd = p->open(p->userdata, p->pid, place);
 	if (fd >= 0)
 		return fd;
 	fd = open(p->names.files.at[file].row.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -111,7 +152,8 @@ static int add_file(struct stack_process *p, const struct mapping *m, uint64_t m
 	if (!path)
 		return -ENOMEM;
 	p->places.at[p->places.count++] = place; /* for open_file */
-	i = stack_names_add(&p->names, module, path, offset, m->place.inode != 0);
+	i = stack_names_add(&p->names, module, path, offset,
+			    m->place.inode != 0 || is_vdso(m->path));
 	if (i < 0) {
 		p->places.count--;
 		free(path);
@@ -161,7 +203,7 @@ static int look_up(struct stack_process *p, uint64_t address, bool innermost,
 	*ret_place = place;
 	if (!m)
 		return 0;
-	if (m->place.inode)
+	if (m->place.inode || is_vdso(m->path))
 		place.offset = address - m->start + m->place.offset;
 	*ret_place = place;
 	return know_place(p, m, ret_place);

@@ -122,6 +122,23 @@ test('frames and threads choose among the samples', async (t) => {
 	return undefined;
 });
 
+test('code that the kernel maps into a game has its names, as that of files has', async (t) => {
+	if (off)
+		return t.skip(off);
+	const { all } = await sampled(await world.compile(path.join(ROOT, 'tests/api/clocks.c'), ['-fno-omit-frame-pointer']));
+	const of = all.functions.filter((one) => one.module === '[vdso]');
+	const own = of.reduce((sum, one) => sum + one.self, 0);
+	if (own < 0.05 * all.samples)
+		return t.skip('clocks are read by the kernel here');
+	const module = all.modules.find((one) => one.module === '[vdso]');
+	assert.ok(module.symbols !== null && module.reason === null, JSON.stringify(module));
+	// what it has no symbol for is known by where it begins, as in stripped files
+	const known = of.filter((one) => one.known).reduce((sum, one) => sum + one.self, 0);
+	assert.ok(known > 0.9 * own, JSON.stringify(of));
+	assert.ok(of.some((one) => /clock_gettime/.test(one.name ?? '')), JSON.stringify(of));
+	return undefined;
+});
+
 test('a game that was killed and deleted keeps its names, and so does a capture of it', async (t) => {
 	if (off)
 		return t.skip(off);
