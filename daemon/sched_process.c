@@ -137,6 +137,17 @@ static enum wait_reason reason_of(struct sched_process *p, const struct sched_th
 	return wait_reason_of(syscall, class_of(p, e, syscall));
 }
 
+static void record_block(struct sched_process *p, struct sched_thread *thread,
+			 const struct probe_event *e, struct sched_record *r)
+{
+	r->kind = SCHED_BLOCK;
+	r->syscall = e->flags & PROBE_COMPAT ? wait_native_of(e->syscall) : e->syscall;
+	r->uninterruptible = (e->state & 2) != 0;
+	r->reason = thread->last_block = reason_of(p, thread, e, r->syscall);
+	if (r->syscall == INT32_MAX)
+		r->syscall = -1;
+}
+
 static void record_out(struct sched_process *p, struct sched_thread *thread,
 		       const struct probe_event *e, struct sched_record *r)
 {
@@ -151,12 +162,7 @@ static void record_out(struct sched_process *p, struct sched_thread *thread,
 		p->gone++;
 		return;
 	}
-	r->kind = SCHED_BLOCK;
-	r->syscall = e->flags & PROBE_COMPAT ? wait_native_of(e->syscall) : e->syscall;
-	r->uninterruptible = (e->state & 2) != 0;
-	r->reason = thread->last_block = reason_of(p, thread, e, r->syscall);
-	if (r->syscall == INT32_MAX)
-		r->syscall = -1;
+	record_block(p, thread, e, r);
 }
 
 static bool is_off_cpu(const struct sched_thread *thread)
@@ -191,6 +197,23 @@ static void record_wake(const struct sched_process *p, const struct probe_event 
 		r->flags |= SCHED_BY_KERNEL_THREAD;
 }
 
+/* What a thread that nothing is known of does as its process is added. */
+static int take_found(struct sched_process *p, struct sched_thread *thread,
+		      const struct probe_event *e, int64_t t)
+{
+	struct sched_record r = {.t = t, .cpu = e->cpu};
+
+	if (thread->log.now.state != SCHED_STATE_UNKNOWN)
+		return 0;
+	if (e->kind == PROBE_IN)
+		r.kind = SCHED_RUN;
+	else if (e->kind == PROBE_WAKING)
+		r.kind = SCHED_WAKE;
+	else
+		record_block(p, thread, e, &r);
+	return sched_log_put(&thread->log, &r);
+}
+
 int sched_process_take(struct sched_process *process, const struct probe_event *event, int64_t t)
 {
 	struct sched_record r = {.t = t, .cpu = event->cpu};
@@ -199,6 +222,8 @@ int sched_process_take(struct sched_process *process, const struct probe_event *
 
 	if (error < 0)
 		return error;
+	if (event->flags & PROBE_FOUND)
+		return take_found(process, thread, event, t);
 	if (event->kind == PROBE_IN) {
 		r.kind = SCHED_RUN;
 		process->missed += thread->log.now.state == SCHED_STATE_BLOCKED;

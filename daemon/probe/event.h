@@ -38,6 +38,8 @@ enum probe_flags {
 	PROBE_MEMORY_STALL = 1 << 7,  /* OUT: because memory is short (in_memstall) */
 	PROBE_POLL_FD = 1 << 8,	      /* OUT: a poll of one descriptor, which is arg0; arg1: how its
 					 file's name begins where that is no path, or 0 */
+	PROBE_FOUND = 1 << 9,	      /* IN, OUT, WAKING: it was found so as its process was added:
+					 runs, is blocked, waits for a CPU; other: nobody */
 };
 
 struct probe_event {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define PROBE_MAGIC   UINT32_C(0x42525046)
-#define PROBE_VERSION 6
+#define PROBE_VERSION 7
 
 /* What a connection is for. */
 enum probe_source {

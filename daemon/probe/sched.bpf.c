@@ -33,6 +33,7 @@
 
 struct thread_info {
 	__u32 status;
+	__u32 cpu; /* where the kernel has it here */
 } __attribute__((preserve_access_index));
 
 struct super_block {
@@ -68,6 +69,8 @@ struct files_struct {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
+	int on_cpu, on_rq;
+	unsigned int cpu; /* ... or here */
 	void *stack;
 	unsigned int flags;
 	int pid, tgid;
@@ -322,6 +325,74 @@ SEC("tp_btf/sched_wakeup_new")
 int fprof_wakeup_new(__u64 *ctx)
 {
 	return waking((struct task_struct *)ctx[0]);
+}
+
+/*
+ * What a thread does as its process is added. Its fields are not read at one moment, but whoever is
+ * recorded by now (on every CPU: sched.c waits for that) cannot change them without an event that
+ * comes before this one: then fprofd knows better, and leaves this alone. A thread that is on its
+ * way between two states is not told of, and so is one that was preempted in a state other than
+ * running, or is queued after it went to sleep: its first event will say.
+ */
+#define TASK_SLEEPS 0x0fu  /* interruptible or not, stopped, traced */
+#define TASK_ODD    0xa80u /* has ended, is being woken, is new */
+
+static __always_inline bool has_cpu(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->thread_info.cpu) || bpf_core_field_exists(task->cpu);
+}
+
+static __always_inline __u16 cpu_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->thread_info.cpu) ? BPF_CORE_READ(task, thread_info.cpu)
+							    : BPF_CORE_READ(task, cpu);
+}
+
+static __always_inline __u16 found_as(struct task_struct *task)
+{
+	__u32 state = BPF_CORE_READ(task, __state);
+
+	if (!bpf_core_field_exists(task->on_cpu) || !bpf_core_field_exists(task->on_rq))
+		return 0;
+	if (BPF_CORE_READ(task, on_cpu))
+		return BPF_CORE_READ(task, on_rq) == 1 && has_cpu(task) ? PROBE_IN : 0;
+	if (BPF_CORE_READ(task, on_rq) == 1)
+		return state == 0 ? PROBE_WAKING : 0;
+	return BPF_CORE_READ(task, on_rq) == 0 && (state & TASK_SLEEPS) && !(state & TASK_ODD)
+		       ? PROBE_OUT
+		       : 0;
+}
+
+SEC("iter/task")
+int fprof_found(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[1];
+	struct probe_event *e;
+	__u16 kind, cpu;
+	__u32 state;
+
+	if (!task || !is_recorded(task->tgid))
+		return 0;
+	kind = found_as(task);
+	cpu = cpu_of(task);
+	state = BPF_CORE_READ(task, __state);
+	if (!kind)
+		return 0;
+	e = event_new(task, kind);
+	if (!e)
+		return 0;
+	e->flags = PROBE_FOUND;
+	e->other_tid = e->other_tgid = 0;
+	__builtin_memset(e->other_comm, 0, sizeof(e->other_comm));
+	if (kind == PROBE_IN)
+		e->cpu = cpu;
+	if (kind == PROBE_OUT) {
+		e->state = state;
+		read_wait(e, task);
+		read_syscall(e, task); /* and no poll: whose memory that is in is not ours */
+	}
+	event_put(e);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -2,19 +2,28 @@
 /*
  * A tgid's bit in the bitmap may be shared by others: it is cleared only when no recorded tgid has
  * it.
+ *
+ * A thread that nothing happens to has no event: one that computes, or sleeps all the time. So when
+ * its process is added a program looks at each task once (sched.bpf.c says why that can be
+ * believed).
  */
 #include "sched.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define BITS	  (1u << 15)
 #define TGIDS_MAX 1024u
 
 extern const uint8_t sched_object[], sched_object_end[];
+
+#define FOUND_PROGRAM "fprof_found"
 
 struct sched {
 	struct source source;
@@ -40,12 +49,15 @@ static int sched_configure(struct source *source)
 	struct btf *btf = btf__load_vmlinux_btf();
 	struct bpf_map *rodata = bpf_object__find_map_by_name(source->object, ".rodata");
 	struct bpf_map *bitmap = bpf_object__find_map_by_name(source->object, ".bss");
+	struct bpf_program *found = bpf_object__find_program_by_name(source->object, FOUND_PROGRAM);
 	bool value;
 	size_t bytes = 0;
 
 	if (!btf)
 		return -ENOENT;
 	value = has_prev_state(btf);
+	if (found && btf__find_by_name_kind(btf, "bpf_iter__task", BTF_KIND_STRUCT) < 0)
+		bpf_program__set_autoload(found, false);
 	btf__free(btf);
 	if (!bitmap || bpf_map__value_size(bitmap) != BITS / 8)
 		return -EINVAL;
@@ -66,6 +78,35 @@ static int put_bits(struct sched *s)
 											 : 0;
 }
 
+/* After it no CPU is within a switch that has not seen who is recorded by now: it is a grace period
+ * of RCU. */
+static bool wait_for_switches(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+}
+
+/* Runs the program that tells what threads do. Without it, or where the kernel does not let us,
+ * they are unknown until something happens to them. */
+static void tell_found(const struct source *source)
+{
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(source->object, FOUND_PROGRAM);
+	struct bpf_link *link = NULL;
+	char nothing[64];
+	int fd = -1;
+
+	if (!program || !bpf_program__autoload(program) || !wait_for_switches())
+		return;
+	link = bpf_program__attach_iter(program, NULL);
+	if (link)
+		fd = bpf_iter_create(bpf_link__fd(link));
+	while (fd >= 0 && read(fd, nothing, sizeof(nothing)) > 0)
+		;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+}
+
 static int sched_add(struct source *source, const struct probe_request *request,
 		     struct probe_answer *answer)
 {
@@ -73,6 +114,7 @@ static int sched_add(struct source *source, const struct probe_request *request,
 	uint32_t tgid = (uint32_t)request->pid;
 	uint8_t one = 1;
 	size_t i;
+	int r;
 
 	(void)answer;
 	for (i = 0; i < s->count; i++)
@@ -83,7 +125,10 @@ static int sched_add(struct source *source, const struct probe_request *request,
 	if (bpf_map_update_elem(source_map_fd(source, "tgids"), &tgid, &one, BPF_ANY))
 		return -errno;
 	s->tgids[s->count++] = tgid;
-	return put_bits(s);
+	r = put_bits(s);
+	if (r == 0)
+		tell_found(source);
+	return r;
 }
 
 static int sched_remove(struct source *source, uint32_t tgid)

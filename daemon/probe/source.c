@@ -15,7 +15,8 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 								   : 0;
 }
 
-/* BTF tracepoints attach themselves; uprobes wait for a process. */
+/* BTF tracepoints attach themselves; uprobes wait for a process, iterators for whoever runs them.
+ */
 static int attach(struct source *s)
 {
 	struct bpf_program *program;
@@ -23,7 +24,8 @@ static int attach(struct source *s)
 
 	bpf_object__for_each_program(program, s->object)
 	{
-		if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
+		if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING ||
+		    bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
 			continue;
 		if (n == SOURCE_LINKS_MAX)
 			return -EINVAL;

@@ -196,6 +196,33 @@ test('a thread that gets no CPU is runnable on the path, and who had it is told'
 	return undefined;
 });
 
+test('what a thread does to which nothing happens is known all the same', async (t) => {
+	if (off)
+		return t.skip(off);
+	const still = await world.compile(path.join(ROOT, 'tests/api/still.c'));
+	const frames = 50;
+	const child = world.spawn(still, [`${frames}`, '10'], { cwd: world.dir });
+	const { code, text } = await child.done;
+	if (code === 77)
+		return t.skip('this machine has one CPU');
+	assert.equal(code, 0, text);
+	const { id } = await world.ended(child.pid);
+	const { threads } = await until('both threads are heard of', async () => {
+		const all = await ask(id, `schedule?from=${frames / 5}&to=${frames}`);
+		return ['runs', 'waits'].every((name) => all.threads.some((one) => one.thread_name === name)) && all;
+	});
+	const [runs, waits] = ['runs', 'waits'].map((name) => threads.find((one) => one.thread_name === name));
+	assert.deepEqual(waits.intervals.map(({ state, reason }) => [state, reason]), [['blocked', 'lock']], JSON.stringify(waits));
+	// threads of the kernel come before it, now and then
+	const states = new Set(runs.intervals.map(({ state }) => state));
+	assert.ok(states.has('running') && [...states].every((one) => ['running', 'runnable'].includes(one)), JSON.stringify(runs));
+	const [, switched] = /runs switched (\d+) times/.exec(text).map(Number);
+	if (switched > 0)
+		return t.skip(`no CPU was its own all the time: it was switched ${switched} times`);
+	assert.deepEqual(runs.intervals.map(({ state }) => state), ['running'], JSON.stringify(runs));
+	return undefined;
+});
+
 test('a sleep is the sleeping thread\'s own, and a timer ended it', async (t) => {
 	if (off)
 		return t.skip(off);

@@ -79,6 +79,66 @@ static enum wait_reason reason_of(struct probe_event e)
 	return reason;
 }
 
+static void find(struct sched_process *p, uint16_t kind, int64_t t)
+{
+	const struct probe_event e = {.tid = TID,
+				      .tgid = (uint32_t)p->pid,
+				      .kind = kind,
+				      .cpu = 3,
+				      .flags = PROBE_FOUND,
+				      .state = kind == PROBE_OUT,
+				      .syscall = SYS_futex};
+
+	assert_int_equal(sched_process_take(p, &e, t), 0);
+}
+
+/* Until something happens to it, that is what it does. */
+static void a_thread_is_as_it_was_found(void **state)
+{
+	static const struct {
+		uint16_t kind;
+		enum sched_state state;
+	} found[] = {{PROBE_IN, SCHED_STATE_RUNNING},
+		     {PROBE_OUT, SCHED_STATE_BLOCKED},
+		     {PROBE_WAKING, SCHED_STATE_RUNNABLE}};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(found); i++) {
+		struct sched_process p = game_new();
+		struct sched_interval at;
+
+		find(&p, found[i].kind, 10);
+		at = state_at(&p, 15);
+		assert_int_equal(at.state, found[i].state);
+		assert_int_equal(at.t0, 10);
+		assert_int_equal(at.cpu, found[i].kind == PROBE_IN ? 3 : 0);
+		assert_int_equal(at.reason, found[i].kind == PROBE_OUT ? WAIT_LOCK : WAIT_OTHER);
+		assert_int_equal(at.who.tid, 0);
+		assert_int_equal(p.missed, 0);
+		sched_process_deinit(&p);
+	}
+}
+
+/* An event that came before it is later than what was read for it. */
+static void what_happened_since_is_believed_more(void **state)
+{
+	struct sched_process p = game_new();
+
+	(void)state;
+	take(&p, PROBE_OUT, SYS_nanosleep, 10);
+	find(&p, PROBE_IN, 11);
+	assert_int_equal(state_at(&p, 12).state, SCHED_STATE_BLOCKED);
+	find(&p, PROBE_WAKING, 13);
+	take(&p, PROBE_IN, -1, 20);
+	assert_int_equal(state_at(&p, 15).state, SCHED_STATE_BLOCKED);
+	/* of one that events were lost of nothing is known */
+	sched_process_lost(&p);
+	find(&p, PROBE_OUT, 30);
+	assert_int_equal(state_at(&p, 31).state, SCHED_STATE_BLOCKED);
+	sched_process_deinit(&p);
+}
+
 static void a_page_of_a_file_is_disk_one_that_memory_lacks_is_memory(void **state)
 {
 	(void)state;
@@ -353,6 +413,8 @@ static void who_wakes_another_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_is_as_it_was_found),
+		cmocka_unit_test(what_happened_since_is_believed_more),
 		cmocka_unit_test(a_restarted_call_waits_for_what_it_had_waited_for),
 		cmocka_unit_test(a_restarted_call_that_was_never_seen_waits_for_something),
 		cmocka_unit_test(after_a_loss_nothing_is_known_until_the_next_event),
