@@ -52,7 +52,8 @@ static void json_ran(struct json *j, const struct verdict_ran *ran)
 	json_object_end(j);
 }
 
-static void json_who(struct json *j, const char *key, const struct verdict_who *who)
+/* zone: theirs is told, too. */
+static void json_who(struct json *j, const char *key, const struct verdict_who *who, bool zone)
 {
 	json_key(j, key);
 	if (who->ns == 0) {
@@ -62,6 +63,8 @@ static void json_who(struct json *j, const char *key, const struct verdict_who *
 	json_object_begin(j);
 	api_json_sched_who(j, &who->as, who->pid, who->track);
 	json_member_int(j, "ns", who->ns);
+	if (zone)
+		json_member_string(j, "zone", who->zone);
 	json_object_end(j);
 }
 
@@ -101,8 +104,8 @@ static void json_verdict_members(struct json *j, const struct verdict *v, bool c
 		json_null(j);
 	}
 	json_parts(j, v->ns, v->evidence);
-	json_who(j, "lock_let_go_by", &v->let_go);
-	json_who(j, "cpu_had_by", &v->had_cpu);
+	json_who(j, "lock_let_go_by", &v->let_go, true);
+	json_who(j, "cpu_had_by", &v->had_cpu, false);
 	json_key(j, "compared");
 	json_object_begin(j);
 	api_json_ns(j, "gpu_busy_ns", v->gpu_busy_ns);
@@ -170,9 +173,9 @@ static void json_sum(struct json *j, const struct displays *displays, const stru
 	json_member_string(j, "sentence", s->sentence);
 	json_parts(j, s->ns, s->evidence);
 	who = verdict_people_most(&s->let_go);
-	json_who(j, "lock_let_go_by", &who);
+	json_who(j, "lock_let_go_by", &who, true);
 	who = verdict_people_most(&s->had_cpu);
-	json_who(j, "cpu_had_by", &who);
+	json_who(j, "cpu_had_by", &who, false);
 	json_key(j, "bounds");
 	json_array_begin(j);
 	for (b = 0; b < BOUNDS; b++) {

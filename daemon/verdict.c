@@ -157,9 +157,10 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 			      ? verdict_who_of(s, sched->at + sched->count)
 			      : NULL;
 		if (who)
-			verdict_people_add(
-				part == PART_LOCK ? &let_go : &had_cpu,
-				&(struct verdict_who){.as = *who, .ns = to_ns - from_ns});
+			verdict_people_add(part == PART_LOCK ? &let_go : &had_cpu,
+					   &(struct verdict_who){.as = *who,
+								 .ns = to_ns - from_ns,
+								 .longest_ns = to_ns - from_ns});
 		if (part == PART_UNKNOWN && s)
 			v->unheard_ns += to_ns - from_ns;
 		if (part == PART_SPIN)
@@ -382,6 +383,8 @@ static void say_who(struct verdict *v)
 		 v->bound == BOUND_LOCK ? "; %.2f ms until %s let go of it"
 					: "; for %.2f ms %s had it",
 		 ms(who->ns), name);
+	if (v->bound == BOUND_LOCK && who->zone)
+		say_more(v, " in %.80s", who->zone);
 }
 
 /* A wait that would pace frames, and does not pace these. */

@@ -11,6 +11,7 @@
 #include "body.h"
 #include "statistics.h"
 #include "util.h"
+#include "verdict_let_go.h"
 #include "verdict_ran.h"
 
 #include <errno.h>
@@ -318,7 +319,7 @@ static void partition(const struct reading *r, size_t near, struct marking *m,
 	verdict_check_cpu(v);
 }
 
-static void judge_frames(struct reading *r, const struct displays *displays, verdicts_vec *verdicts)
+static void read_frames(struct reading *r, const struct displays *displays, verdicts_vec *verdicts)
 {
 	size_t i, gpu = 0;
 
@@ -342,7 +343,6 @@ static void judge_frames(struct reading *r, const struct displays *displays, ver
 		partition(r, near, marking_of(r, row->track), row, v);
 		verdict_who_name(&v->let_go, r->range);
 		verdict_who_name(&v->had_cpu, r->range);
-		verdict_judge(v);
 	}
 }
 
@@ -351,6 +351,7 @@ int verdict_range(struct history *h, const struct range *range, const struct dis
 {
 	__attribute__((cleanup(reading_deinit))) struct reading r = {.range = range};
 	verdicts_vec verdicts = {0};
+	size_t i;
 	int rc = read_all(h, &r);
 
 	if (rc == 0)
@@ -359,7 +360,14 @@ int verdict_range(struct history *h, const struct range *range, const struct dis
 		rc = VEC_RESERVE(&verdicts, range->frames.frames.count + 1);
 	if (rc < 0)
 		return rc;
-	judge_frames(&r, displays, &verdicts);
+	read_frames(&r, displays, &verdicts);
+	rc = verdict_let_go_zones(h, range, &verdicts);
+	if (rc < 0) {
+		VEC_FREE(&verdicts);
+		return rc;
+	}
+	for (i = 0; i < verdicts.count; i++)
+		verdict_judge(&verdicts.at[i]);
 	*ret_verdicts = verdicts;
 	return 0;
 }
@@ -466,8 +474,9 @@ static void sum_who(struct verdict_sum *s)
 		return;
 	verdict_who_words(&who, name, sizeof(name));
 	if (s->bound == BOUND_LOCK)
-		sum_more(s, " %s let go of locks after %.2f ms of waiting.", name,
-			 (double)who.ns / 1e6);
+		sum_more(s, " %s let go of locks after %.2f ms of waiting%s%.80s.", name,
+			 (double)who.ns / 1e6, who.zone ? ", of the longest in " : "",
+			 who.zone ? who.zone : "");
 	else
 		sum_more(s, " %s had the CPU for %.2f ms meanwhile.", name, (double)who.ns / 1e6);
 }

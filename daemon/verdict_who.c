@@ -11,6 +11,16 @@ static bool is_same(const struct sched_interval *a, const struct sched_interval 
 	return a->who.tid == b->who.tid && a->wake_flags == b->wake_flags;
 }
 
+static void merge(struct verdict_who *into, const struct verdict_who *who)
+{
+	if (who->longest_ns > into->longest_ns) {
+		into->as = who->as;
+		into->zone = who->zone;
+		into->longest_ns = who->longest_ns;
+	}
+	into->ns += who->ns;
+}
+
 void verdict_people_add(struct verdict_people *people, const struct verdict_who *who)
 {
 	uint32_t i;
@@ -20,7 +30,7 @@ void verdict_people_add(struct verdict_people *people, const struct verdict_who 
 	for (i = 0; i < people->count; i++) {
 		if (!is_same(&people->at[i].as, &who->as))
 			continue;
-		people->at[i].ns += who->ns;
+		merge(&people->at[i], who);
 		return;
 	}
 	if (people->count < VERDICT_PEOPLE_MAX)

@@ -15,8 +15,10 @@ struct range;
 struct track_row;
 
 struct verdict_who {
-	struct sched_interval as;      /* whose `who` and wake_flags they are */
+	struct sched_interval as;      /* whose `who` and wake_flags they are: of the longest */
 	int64_t ns;		       /* 0: nobody is known */
+	int64_t longest_ns;	       /* of it, at once */
+	const char *zone;	       /* of who let go: the innermost one open then; NULL: none */
 	const struct track_row *track; /* the range's, once verdict_who_name was called; NULL: none
 					  of the session's threads */
 	int32_t pid;		       /* the session's process */

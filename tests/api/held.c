@@ -83,10 +83,13 @@ static void *hold(void *frames)
 
 	fprof_thread_name("holder");
 	for (i = 0; i < n; i++) {
-		pthread_mutex_lock(&mutex);
-		pthread_barrier_wait(&held);
-		sleep_ms(ms);
-		pthread_mutex_unlock(&mutex);
+		{
+			FPROF_ZONE("guarded");
+			pthread_mutex_lock(&mutex);
+			pthread_barrier_wait(&held);
+			sleep_ms(ms);
+			pthread_mutex_unlock(&mutex);
+		}
 		pthread_barrier_wait(&held);
 	}
 	return NULL;

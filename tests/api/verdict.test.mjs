@@ -271,11 +271,12 @@ test('the schedule covers every frame, and a lock says who let it go', async (t)
 	const { session, ...verdict } = await play(world, program, 'lock', { frames: 20 });
 	assert.equal(verdict.lock_let_go_by.name, 'holder', JSON.stringify(verdict.lock_let_go_by));
 	assert.ok(verdict.lock_let_go_by.ns > 0.8 * ns(verdict, 'lock'));
-	assert.match(verdict.sentence, /bound by lock\. holder let go of locks after \d+\.\d\d ms of waiting\./);
+	assert.match(verdict.sentence, /bound by lock\. holder let go of locks after \d+\.\d\d ms of waiting, of the longest in guarded\./);
+	assert.equal(verdict.lock_let_go_by.zone, 'guarded');
 	const held = verdict.frames.filter((one) => one.bound_by === 'lock' && one.lock_let_go_by?.name === 'holder');
 	assert.ok(held.length >= 15, `${held.length}`);
 	for (const one of held)
-		assert.match(one.sentence, /waited for a lock; \d+\.\d\d ms until holder let go of it/);
+		assert.match(one.sentence, /waited for a lock; \d+\.\d\d ms until holder let go of it in guarded/);
 	const answer = await world.get(`/api/v1/sessions/${session}/schedule?from=2&to=21`);
 	assert.equal(answer.status, 200, answer.text);
 	assert.deepEqual(answerProblems('/api/v1/sessions/{id}/schedule', answer), []);

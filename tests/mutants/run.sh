@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Are the checks of the verdict's rules worth anything? Each row takes one rule out of daemon/verdict.c, displays.c or
-# verdict_ran.c and names a check of test_verdict_words, of the last of test_verdict_ran, that has to fail then. What a row changes must be there, once.
+# verdict_ran.c and names a check of test_verdict_words, of the last of test_verdict_ran, that has to fail then; where one
+# let go of a lock is checked by test_verdict. What a row changes must be there, once.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -53,6 +54,11 @@ mutants=(
 	'who is queued runs|verdict|return PART_RUNNABLE|return PART_CPU|scheduler: it could have run'
 	'who is queued in a zone waits|verdict|return PART_RUNNABLE|return wait ? of_zone(wait->kind) : PART_RUNNABLE|scheduler: in a hitch, with slack, within a wait zone'
 	'a lock is nothing|verdict|\[WAIT_LOCK\] = PART_LOCK|[WAIT_LOCK] = PART_OTHER|lock: it waits for one'
+	'where it was let go of is not said|verdict|v->bound == BOUND_LOCK .. who->zone|false|who_lets_go_of_a_lock_does_so_in_a_zone'
+	'a zone that ends as it lets go is open|verdict_let_go|at\].t < t; r->at|at].t <= t; r->at|who_lets_go_of_a_lock_does_so_in_a_zone'
+	'the outermost zone lets go|verdict_let_go|r->open.at\[r->open.count - 1\]|r->open.at[0]|who_lets_go_of_a_lock_does_so_in_a_zone'
+	'zones that were lost let go|verdict_let_go|lost = true|lost = false|what_was_lost_as_it_let_go_is_not_told'
+	'a later wait is as the longest|verdict_who|who->longest_ns > into->longest_ns|true|who_lets_go_of_a_lock_does_so_in_a_zone'
 	'a sync is nothing|verdict|\[WAIT_DISK\] = PART_IO|[WAIT_DISK] = PART_OTHER|io: it syncs'
 	'a read is nothing|verdict|\[WAIT_READ\] = PART_IO|[WAIT_READ] = PART_OTHER|io: it reads'
 	'a write is nothing|verdict|\[WAIT_WRITE\] = PART_IO|[WAIT_WRITE] = PART_OTHER|io: it writes'
@@ -70,6 +76,7 @@ try() { # number, row
 	to=${to//$'\a'/|}
 	mkdir "$dir"
 	[ "$module" != verdict_ran ] || test=verdict_ran
+	[[ $check != *let_go* && $check != *lets_go* ]] || test=verdict
 	# \r in a row stands for the end of a line
 	from=${from//\\r/\$} to=${to//\\r/}
 	if [ "$(grep -c -- "$from" "daemon/$module.c")" != 1 ]; then
@@ -94,7 +101,7 @@ try() { # number, row
 read -ra libs < <(pkg-config --libs sqlite3 libmicrohttpd liburing liblz4 libxxhash zlib jansson cmocka)
 libs+=(-lm -lpthread)
 compile=("$CC" -std=gnu11 -D_GNU_SOURCE -I. -Idaemon -Iclient -O0 -w)
-for test in verdict_words verdict_ran; do
+for test in verdict_words verdict_ran verdict; do
 	"${compile[@]}" -c -o "$tmp/$test.o" "tests/unit/test_$test.c" || exit 1
 done
 

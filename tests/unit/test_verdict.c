@@ -261,6 +261,112 @@ static void usual_is_told_by_the_range_and_its_margins(void **state)
 	VEC_FREE(&v);
 }
 
+#define MAIN   42
+#define HOLDER 43
+
+/* In frame 2 main waits for HOLDER twice, 3 ms until it wakes it at 4 ms and 1 ms until 9 ms. */
+static struct batch *two_waits(void)
+{
+	const int64_t t = FRAME_NS, ms = 1000000;
+	const struct sched_who holder = {.tid = HOLDER, .tgid = 1, .comm = "comm"};
+	const struct sched_record of_main[] = {
+		{.kind = SCHED_RUN, .t = 0},
+		{.kind = SCHED_BLOCK, .t = t + ms, .reason = WAIT_LOCK},
+		{.kind = SCHED_WAKE, .t = t + 4 * ms, .who = holder},
+		{.kind = SCHED_RUN, .t = t + 4 * ms + 1000},
+		{.kind = SCHED_BLOCK, .t = t + 6 * ms, .reason = WAIT_LOCK},
+		{.kind = SCHED_WAKE, .t = t + 9 * ms, .who = holder},
+		{.kind = SCHED_RUN, .t = t + 9 * ms + 1000},
+		{.kind = SCHED_BLOCK, .t = 3 * t - 1, .reason = WAIT_SLEEP},
+	};
+	struct batch *b = frames(3);
+
+	add_track(b, 1, 2, "holder");
+	b->tracks.at[0].tid = MAIN;
+	b->tracks.at[1].tid = HOLDER;
+	add_schedule(b, MAIN, of_main, ARRAY_SIZE(of_main));
+	return b;
+}
+
+/* The holder's zones: update from 1 to 8 ms, physics in it from 2 to 5 ms, render from 8 ms on. */
+static void add_holders_zones(struct batch *b, int64_t physics_begin, int64_t physics_end)
+{
+	const int64_t t = FRAME_NS, ms = 1000000;
+	struct maker *m = maker_new(1, 2, 1, t);
+
+	make_begin(m, t + ms, 1);
+	make_begin(m, t + physics_begin, 2);
+	make_end(m, t + physics_end);
+	make_end(m, t + 8 * ms);
+	make_begin(m, t + 8 * ms, 3);
+	make_end(m, t + 9 * ms + 1000);
+	make_chunk(m, b);
+}
+
+static void assert_let_go(struct fixture *f, const char *said)
+{
+	verdicts_vec v;
+
+	judge(f, 2, 2, 0, &v);
+	assert_int_equal(v.at[0].bound, BOUND_LOCK);
+	assert_int_equal(v.at[0].let_go.ns, 6000000);
+	assert_non_null(strstr(v.at[0].sentence, said));
+	VEC_FREE(&v);
+}
+
+/* Of two waits as long the first one's; and begins and ends are told apart to the tick. */
+static void who_lets_go_of_a_lock_does_so_in_a_zone(void **state)
+{
+	static const struct {
+		int64_t begin, end; /* of physics */
+		const char *said;
+	} cases[] = {
+		{2000000, 5000000, "until holder let go of it in physics."},
+		{4000000, 5000000, "until holder let go of it in physics."},
+		{4000001, 5000000, "until holder let go of it in update."},
+		{2000000, 4000000, "until holder let go of it in update."},
+	};
+	struct fixture *f = *state;
+	struct batch *b;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (i > 0) {
+			fixture_teardown(state);
+			fixture_setup(state);
+			f = *state;
+		}
+		b = two_waits();
+		add_holders_zones(b, cases[i].begin, cases[i].end);
+		fixture_submit(f, b);
+		assert_let_go(f, cases[i].said);
+	}
+}
+
+static void who_lets_go_outside_of_zones_or_unrecorded_has_none(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_submit(f, two_waits());
+	assert_let_go(f, "until holder let go of it.");
+}
+
+static void what_was_lost_as_it_let_go_is_not_told(void **state)
+{
+	struct fixture *f = *state;
+	struct batch *b = two_waits();
+
+	add_holders_zones(b, 2000000, 5000000);
+	PUSH(&b->gaps, (struct gap_row){.session = 1,
+					.track = 2,
+					.lane = 1,
+					.t0 = FRAME_NS + 3900000,
+					.t1 = FRAME_NS + 4100000,
+					.events = 2});
+	fixture_submit(f, b);
+	assert_let_go(f, "until holder let go of it.");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -275,6 +381,9 @@ int main(void)
 		TEST(a_paced_frame_within_a_tenth_is_as_usual),
 		TEST(a_cpu_verdict_names_the_zone_with_the_most_self_time),
 		TEST(usual_is_told_by_the_range_and_its_margins),
+		TEST(who_lets_go_of_a_lock_does_so_in_a_zone),
+		TEST(who_lets_go_outside_of_zones_or_unrecorded_has_none),
+		TEST(what_was_lost_as_it_let_go_is_not_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
