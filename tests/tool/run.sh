@@ -397,7 +397,7 @@ expect edges_that_cross_are_named 2 'to=100 is below from=500' save --from 500 -
 expect a_query_takes_options_behind_the_sql 0 '^x,2' query 'SELECT ?, ?' --csv x 2 --limit 5
 expect and_parameters_that_look_like_them 0 '^--csv' query --csv 'SELECT ?' -- --csv
 expect a_querys_unknown_option_is_said 2 'come behind a --' query 'SELECT 1' --limt 5
-expect status_says_what_sampling_needs 0 'for a game that is live: fprof sampling on' status
+expect status_says_what_sampling_needs 0 'fprof sampling on' status
 kill "$game"
 wait "$game"
 expect a_word_of_the_api_is_offered 2 'allowed: tree, flat, ' zones --view mosaic
