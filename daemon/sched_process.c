@@ -16,7 +16,7 @@
 #define THREADS_MAX 4096u
 #define GONE_MAX    (THREADS_MAX / 4)
 #define TASK_DEAD   0x80u    /* a state of the kernel: it was switched out for good */
-#define TASK_HELD   0x0cu    /* stopped, or by a tracer */
+#define TASK_HELD   0x800cu  /* stopped, by a tracer, by the freezer of the first version */
 #define FD_KNOWN_NS NS_PER_S /* what a descriptor is, is asked again after it */
 
 static void thread_free(struct sched_thread *thread)
@@ -124,8 +124,8 @@ static enum wait_reason reason_of(struct sched_process *p, const struct sched_th
 {
 	bool io = e->flags & PROBE_IO_WAIT;
 
-	if (e->state & TASK_HELD)
-		return WAIT_OTHER;
+	if (e->state & TASK_HELD || e->flags & PROBE_FROZEN)
+		return WAIT_STOPPED;
 	if (e->flags & PROBE_IO_WORKER)
 		return io ? WAIT_DISK : WAIT_OTHER;
 	if (syscall < 0)
@@ -143,7 +143,9 @@ static void record_block(struct sched_process *p, struct sched_thread *thread,
 	r->kind = SCHED_BLOCK;
 	r->syscall = e->flags & PROBE_COMPAT ? wait_native_of(e->syscall) : e->syscall;
 	r->uninterruptible = (e->state & 2) != 0;
-	r->reason = thread->last_block = reason_of(p, thread, e, r->syscall);
+	r->reason = reason_of(p, thread, e, r->syscall);
+	if (r->reason != WAIT_STOPPED) /* what it waits for then goes on afterwards */
+		thread->last_block = r->reason;
 	if (r->syscall == INT32_MAX)
 		r->syscall = -1;
 }

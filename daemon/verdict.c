@@ -37,10 +37,10 @@ static enum verdict_part of_zone(enum fprof_marker_kind kind)
 static enum verdict_part of_reason(enum wait_reason reason)
 {
 	static const enum verdict_part parts[WAIT_REASONS] = {
-		[WAIT_OTHER] = PART_OTHER,   [WAIT_LOCK] = PART_LOCK,  [WAIT_SLEEP] = PART_CAP,
-		[WAIT_READ] = PART_IO,	     [WAIT_WRITE] = PART_IO,   [WAIT_DISK] = PART_IO,
-		[WAIT_MEMORY] = PART_MEMORY, [WAIT_POLL] = PART_OTHER, [WAIT_SOCKET] = PART_IO,
-		[WAIT_GPU] = PART_GPU};
+		[WAIT_OTHER] = PART_OTHER,   [WAIT_LOCK] = PART_LOCK,	 [WAIT_SLEEP] = PART_CAP,
+		[WAIT_READ] = PART_IO,	     [WAIT_WRITE] = PART_IO,	 [WAIT_DISK] = PART_IO,
+		[WAIT_MEMORY] = PART_MEMORY, [WAIT_POLL] = PART_OTHER,	 [WAIT_SOCKET] = PART_IO,
+		[WAIT_GPU] = PART_GPU,	     [WAIT_STOPPED] = PART_OTHER};
 
 	return parts[reason];
 }
@@ -49,7 +49,7 @@ enum evidence { BY_ZONE, BY_KERNEL, BY_BOTH, BY_DENIED };
 
 /* May who waits in such a zone do it in this way? A driver may wait for what it wants by a lock, a
  * socket or a sleep; a limiter sleeps, or polls for its moment. Nobody waits for the GPU, a display
- * or a moment by reading files or for memory. */
+ * or a moment by reading files, for memory or stopped. */
 static bool agrees(enum fprof_marker_kind kind, enum wait_reason reason)
 {
 	switch (reason) {
@@ -57,6 +57,7 @@ static bool agrees(enum fprof_marker_kind kind, enum wait_reason reason)
 	case WAIT_WRITE:
 	case WAIT_DISK:
 	case WAIT_MEMORY:
+	case WAIT_STOPPED: /* by nothing that it asked for */
 		return false;
 	case WAIT_LOCK:
 	case WAIT_SOCKET:
@@ -161,6 +162,8 @@ void verdict_partition(struct verdict *v, const struct range *range, int64_t t0,
 					   &(struct verdict_who){.as = *who,
 								 .ns = to_ns - from_ns,
 								 .longest_ns = to_ns - from_ns});
+		if (part == PART_OTHER && s->reason == WAIT_STOPPED)
+			v->stopped_ns += to_ns - from_ns;
 		if (part == PART_UNKNOWN && s)
 			v->unheard_ns += to_ns - from_ns;
 		if (part == PART_SPIN)
@@ -409,7 +412,9 @@ static void judge_largest(struct verdict *v)
 		bound = of_present(v);
 	say(v, bound, bound == BOUND_UNKNOWN ? 0.0 : sureness(v, part),
 	    "For %.2f of %.2f ms (%.0f%%) %s", ms(ns), ms(v->wall_ns), 100 * share(v, ns),
-	    words_of(part));
+	    part == BOUND_UNKNOWN && 2 * v->stopped_ns > ns
+		    ? "the frame's thread was stopped, by a signal, a debugger or a freezer"
+		    : words_of(part));
 	say_elimination(v);
 	if (bound == BOUND_CPU && v->zone)
 		say_more(v, "; %.2f ms passed in %.80s", ms(v->zone_ns), v->zone);
@@ -439,6 +444,8 @@ static const char *denied_words(enum wait_reason reason)
 		return "memory";
 	case WAIT_GPU:
 		return "the GPU";
+	case WAIT_STOPPED:
+		return "whoever had stopped it";
 	default:
 		return "input or output";
 	}

@@ -113,6 +113,7 @@ struct verdict {
 	enum wait_reason denied_by; /* for what it waited most where the kernel denies the zone */
 	int64_t spun_ns[PARTS];	    /* of PART_SPIN, by what the zone waits for */
 	int64_t unheard_ns; /* of PART_UNKNOWN, where the kernel was asked and its word is lost */
+	int64_t stopped_ns; /* of PART_OTHER */
 	int64_t slept_ns;   /* of what it waited in the present, by the kernel: a limiter's way */
 	struct verdict_who let_go;  /* of what it waited for locks, who let go of most */
 	struct verdict_who had_cpu; /* of what it was runnable, who had a CPU for most */

@@ -17,8 +17,9 @@
 #define SYS_futex_wait 455
 #endif
 
-const char *const wait_reason_names[WAIT_REASONS] = {"other", "lock",	"sleep", "read",   "write",
-						     "disk",  "memory", "poll",	 "socket", "gpu"};
+const char *const wait_reason_names[WAIT_REASONS] = {"other",  "lock", "sleep",	 "read",
+						     "write",  "disk", "memory", "poll",
+						     "socket", "gpu",  "stopped"};
 
 static const struct {
 	int32_t syscall;

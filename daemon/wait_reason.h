@@ -16,7 +16,8 @@ enum wait_reason {
 	WAIT_MEMORY, /* a page fault that waits for memory, memory calls */
 	WAIT_POLL,   /* poll, epoll, select */
 	WAIT_SOCKET,
-	WAIT_GPU, /* ioctl of a DRM or NVIDIA device, a sync file */
+	WAIT_GPU,     /* ioctl of a DRM or NVIDIA device, a sync file */
+	WAIT_STOPPED, /* by a signal, a debugger or the freezer, whatever call it is in */
 	WAIT_REASONS
 };
 extern const char *const wait_reason_names[WAIT_REASONS];

@@ -40,6 +40,7 @@ enum probe_flags {
 					 file's name begins where that is no path, or 0 */
 	PROBE_FOUND = 1 << 9,	      /* IN, OUT, WAKING: it was found so as its process was added:
 					 runs, is blocked, waits for a CPU; other: nobody */
+	PROBE_FROZEN = 1 << 10,	      /* OUT: its cgroup is frozen, or it was stopped */
 };
 
 struct probe_event {

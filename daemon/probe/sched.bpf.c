@@ -77,6 +77,7 @@ struct task_struct {
 	char comm[16];
 	unsigned in_iowait : 1;
 	unsigned in_memstall : 1; /* where the kernel has PSI */
+	unsigned frozen : 1;	  /* ... and cgroups of the second version */
 	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
@@ -218,6 +219,8 @@ static __always_inline void read_wait(struct probe_event *e, struct task_struct 
 		e->flags |= PROBE_IO_WAIT;
 	if (bpf_core_field_exists(task->in_memstall) && BPF_CORE_READ_BITFIELD(task, in_memstall))
 		e->flags |= PROBE_MEMORY_STALL;
+	if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen))
+		e->flags |= PROBE_FROZEN;
 }
 
 static __always_inline void read_syscall(struct probe_event *e, struct task_struct *task)

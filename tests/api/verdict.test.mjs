@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -131,13 +131,14 @@ test('without a game nothing stays in the kernel; what the next one did before i
 	assert.deepEqual([(await source()).reason, helpers()], ['no game is there', []]);
 	const { events } = await scheduler();
 	const game = world.game(['--frames', '0', '--fps', '100', '--zones', '5']);
-	await until('it is traced', async () => (await scheduler()).events > events + 100);
+	await until('it is traced', async () => (await scheduler()).events > events + 300);
 	game.kill('SIGINT');
 	await game.done;
 	const session = await world.ended(game.pid);
-	const [first, ...frames] = await verdictOf(session.id, 1, session.frames_total);
+	const [first] = await verdictOf(session.id, 1, 1);
 	assert.ok(!first.kernel && first.unheard_ns > 0, JSON.stringify(first));
-	assert.ok(frames.some((one) => one.kernel && one.unheard_ns === 0));
+	await until('what the kernel told of the others is stored', async () =>
+		(await verdictOf(session.id, 1, session.frames_total)).some((one) => one.kernel && one.unheard_ns === 0));
 	return undefined;
 });
 
@@ -340,6 +341,50 @@ test('a thread that moves to another CPU in each frame is seen to', async (t) =>
 		return t.skip('the machine is busy: the kernel did not tell of all switches, or it waited for a CPU');
 	assert.equal(main.migrations, 19);
 	assert.ok(main.switches >= 19);
+	return undefined;
+});
+
+/** Where cgroups can be frozen: [the file, what freezes, what thaws] of a new one. */
+function freezers() {
+	const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n').map((line) => line.split(' '));
+	const found = [];
+	for (const [, at, type, options] of mounts) {
+		const first = type === 'cgroup' && options.split(',').includes('freezer');
+		if (type !== 'cgroup2' && !first)
+			continue;
+		const dir = path.join(at, `fprof-test-${process.pid}`);
+		try {
+			mkdirSync(dir);
+			found.push({ dir, type, ...(first ? { file: 'freezer.state', freeze: 'FROZEN', thaw: 'THAWED' } : { file: 'cgroup.freeze', freeze: '1', thaw: '0' }) });
+		} catch { /* not allowed */ }
+	}
+	return found;
+}
+
+test('a thread whose cgroup is frozen is stopped, whatever it did', async (t) => {
+	if (off)
+		return t.skip(off);
+	const places = freezers();
+	t.after(() => places.forEach(({ dir }) => rmdirSync(dir)));
+	if (places.length === 0)
+		return t.skip('no cgroup can be made here');
+	for (const { dir, type, file, freeze, thaw } of places) {
+		const game = world.spawn(program, ['cpu', '300', '4'], { cwd: world.dir, env: { HELD_MS: '700' } }); // who sleeps may be frozen where it lies
+		const { id } = await world.live(game.pid, 20);
+		writeFileSync(path.join(dir, 'cgroup.procs'), `${game.pid}`);
+		writeFileSync(path.join(dir, file), freeze);
+		await new Promise((done) => setTimeout(done, 300));
+		writeFileSync(path.join(dir, file), thaw);
+		assert.equal((await game.done).code, 0, game.text);
+		await judged(world, await world.ended(game.pid), 300);
+		const { threads } = await world.api(`/sessions/${id}/schedule?from=2&to=301`);
+		const main = threads.find((one) => one.tid === game.pid);
+		const stopped = main.intervals.filter((one) => one.reason === 'stopped');
+		const longest = Math.max(...main.intervals.filter((one) => one.state === 'blocked').map((one) => one.duration_ns));
+		assert.ok(stopped.some((one) => one.duration_ns === longest && longest > 200e6), `${type}: ${JSON.stringify([stopped, longest])}`);
+		const { frames } = await world.api(`/sessions/${id}/verdict?from=2&to=301`);
+		assert.ok(frames.some((one) => /the frame's thread was stopped/.test(one.sentence)), type);
+	}
 	return undefined;
 });
 

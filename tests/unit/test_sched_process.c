@@ -158,8 +158,34 @@ static void a_worker_of_io_uring_and_a_stopped_thread_do_not_wait_for_memory(voi
 	assert_int_equal(reason_of((struct probe_event){.syscall = -1,
 							.flags = PROBE_IO_WORKER | PROBE_IO_WAIT}),
 			 WAIT_DISK);
-	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 4}), WAIT_OTHER);
-	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 8}), WAIT_OTHER);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 4}), WAIT_STOPPED);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 8}), WAIT_STOPPED);
+}
+
+/* The freezers of both versions; a call that goes on afterwards waits for what it did. */
+static void a_frozen_thread_is_stopped_whatever_call_it_is_in(void **state)
+{
+	struct sched_process p = game_new();
+	const struct probe_event frozen = {.tid = TID,
+					   .tgid = (uint32_t)p.pid,
+					   .kind = PROBE_OUT,
+					   .state = 1,
+					   .syscall = SYS_futex,
+					   .flags = PROBE_FROZEN};
+
+	(void)state;
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .state = 0x8000}),
+			 WAIT_STOPPED);
+	assert_int_equal(reason_of((struct probe_event){.syscall = -1, .flags = PROBE_FROZEN}),
+			 WAIT_STOPPED);
+	take(&p, PROBE_OUT, SYS_futex, 10);
+	take(&p, PROBE_IN, -1, 20);
+	assert_int_equal(sched_process_take(&p, &frozen, 30), 0);
+	take(&p, PROBE_IN, -1, 40);
+	take(&p, PROBE_OUT, SYS_restart_syscall, 50);
+	assert_int_equal(p.threads.at[0]->log.now.reason, WAIT_LOCK);
+	assert_int_equal(state_at(&p, 35).reason, WAIT_STOPPED);
+	sched_process_deinit(&p);
 }
 
 static void a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it(void **state)
@@ -423,6 +449,7 @@ int main(void)
 		cmocka_unit_test(who_wakes_another_runs),
 		cmocka_unit_test(a_page_of_a_file_is_disk_one_that_memory_lacks_is_memory),
 		cmocka_unit_test(a_worker_of_io_uring_and_a_stopped_thread_do_not_wait_for_memory),
+		cmocka_unit_test(a_frozen_thread_is_stopped_whatever_call_it_is_in),
 		cmocka_unit_test(a_poll_of_nothing_sleeps_one_of_a_descriptor_waits_by_it),
 		cmocka_unit_test(a_sync_file_is_the_gpu_s_though_it_is_closed),
 		cmocka_unit_test(a_lock_whose_wait_a_timer_ended_was_a_sleep),
