@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GAIN_KEYS_MAX 32u /* zones that are played at once: a bit each */
+#define GAIN_KEYS_MAX 64u /* zones that are played at once: a bit each */
 
 /* What one thread did, in order. what: a node (which of them, the caller knows), maybe with
  * GAIN_UNTIL (it ended when it ended), or GAIN_MEETS: here comes the thread's next meeting. */

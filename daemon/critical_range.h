@@ -67,7 +67,7 @@ struct critical {
 };
 #define CRITICAL_PIECES_MAX  (1u << 18)
 #define CRITICAL_ENTRIES_MAX (1u << 23) /* beyond them nothing is played */
-#define CRITICAL_PLAYED_MAX  (1u << 24) /* in all rounds together, but for the first */
+#define CRITICAL_PLAYED_MAX  (1u << 20) /* in all rounds together, but for the first */
 #define CRITICAL_ROUNDS_MAX  32u
 /* flags: enum counted_flags. pieces: those are wanted. As many rows are played as these allow
  * rounds of GAIN_KEYS_MAX, those with the most self and total time first. 0, -E2BIG, -EIO, -ENOMEM.
