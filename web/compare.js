@@ -179,7 +179,7 @@ export class ComparePanel {
 		const [a, b] = SIDES.map((side) => plural(answer[side].runs.reduce((/** @type {number} */ sum, /** @type {any} */ run) => sum + run.frames, 0), 'frame'));
 		const { counts } = answer;
 		const cut = SIDES.some((side) => answer[side].runs.length > RUNS) ? ` The spread is of the first ${RUNS} runs of a side.` : '';
-		return `A: ${a}, B: ${b}. Means per frame; ${count(counts.same)} zones are not told apart from chance, ${count(counts.below_floor)} differ by less than ${answer.floor_ms} ms${counts.not_tried ? `, ${count(counts.not_tried)} were not looked at` : ''}. Intervals from ${answer.intervals}.${cut}`;
+		return `A: ${a}, B: ${b}. Means per frame; ${plural(counts.same, 'zone')} not told apart from chance, ${count(counts.below_floor)} that differ by less than ${answer.floor_ms} ms${counts.not_tried ? `, ${count(counts.not_tried)} not looked at` : ''}. Intervals from ${answer.intervals}.${cut}`;
 	}
 
 	drawAnswer() {
